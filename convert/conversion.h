@@ -9,6 +9,7 @@
 #include "convert/codeview/codeview.h"
 #include "convert/finish/callsites.h"
 #include "convert/record/convert_types.h"
+#include "convert/record/machine_fault.h"
 
 #include <stdatomic.h>
 
@@ -17,6 +18,8 @@ struct conversion {
 	unsigned threads;
 
 	/* Files */
+	struct machine_fault fault;   /* of opening them */
+	struct convert_opener opener; /* that of the options, or open(2) */
 	struct object_file *object;
 	struct object_file *debug;      /* its separate debug file, or NULL */
 	struct gsym_diag debug_trouble; /* why a debug file that was found is not used, or empty */

@@ -20,6 +20,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/write/writer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,7 +48,9 @@ static int finish_writer(struct gsym_writer *writer, struct output *out, struct 
 	if (out->fd < 0)
 		return gsym_writer_finish_memory(writer, &out->data, &out->size, diag);
 	int err = gsym_writer_finish(writer, out->fd, diag);
-	off_t size = lseek(out->fd, 0, SEEK_END);
+	off_t size = err ? 0 : lseek(out->fd, 0, SEEK_END);
+	if (size < 0 && errno != ESPIPE)
+		err = diag_set(diag, -errno, "cannot seek in the output: %s", strerror(errno));
 	out->size = size > 0 ? (size_t)size : 0;
 	return err;
 }
@@ -380,6 +383,22 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	return err ? diag_prefix(diag, err, "%s", c->object->path) : 0;
 }
 
+/* Without a file that could not be looked at, the result is that of another input. */
+static int check_fault(struct conversion *c, struct gsym_diag *diag)
+{
+	int err = atomic_load(&c->fault.err);
+	return err ? diag_set(diag, err, "%s: cannot read a file that it refers to: %s", c->object->path,
+			      strerror(-err))
+		   : 0;
+}
+
+static void init_opener(struct conversion *c)
+{
+	if (c->options->opener)
+		c->opener = *c->options->opener;
+	c->opener.fault = &c->fault;
+}
+
 static void conversion_deinit(struct conversion *c)
 {
 	conversion_close_units(c);
@@ -404,6 +423,8 @@ static int convert_object(struct conversion *c, struct output *out, struct conve
 	if (!err)
 		err = convert(c, out, &summary, diag);
 	if (!err)
+		err = check_fault(c, diag);
+	if (!err)
 		err = oddities_report(&c->odd, &summary);
 	if (!err)
 		err = conversion_list_missing(c, &summary);
@@ -425,7 +446,8 @@ int convert_file(const char *path, const struct convert_options *options, int ou
 	struct conversion c = {.options = options};
 	const struct object_pick pick = {
 		.arch = options->arch, .id = options->id, .id_size = options->id_size};
-	int err = object_open_slice(path, options->opener, &pick, &c.object, diag);
+	init_opener(&c);
+	int err = object_open_slice(path, &c.opener, &pick, &c.object, diag);
 	return err ? err : convert_object(&c, &(struct output){.fd = out_fd}, ret, diag);
 }
 
@@ -434,9 +456,10 @@ int convert_memory(const void *data, size_t size, const char *name, const struct
 {
 	struct conversion c = {.options = options};
 	struct output out = {.fd = -1};
+	init_opener(&c);
 	int err = object_open_memory(data, size, name, &c.object, diag);
 	if (!err) {
-		c.object->opener = options->opener;
+		c.object->opener = &c.opener;
 		err = convert_object(&c, &out, ret, diag);
 	}
 	if (err) {

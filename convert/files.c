@@ -31,7 +31,7 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 		      struct gsym_diag *diag)
 {
 	const struct object_pick pick = {.arch = c->object->arch};
-	int err = path ? object_open_slice(path, c->options->opener, &pick, ret, diag) : 0;
+	int err = path ? object_open_slice(path, &c->opener, &pick, ret, diag) : 0;
 	const struct object_file *a = c->object, *b = *ret;
 	if (!err && b && *b->arch && strcmp(a->arch, b->arch))
 		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch,

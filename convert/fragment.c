@@ -476,7 +476,8 @@ static int make(struct conversion *c, bool early, bool *ret_done)
 		.n_segments = f.image.n_segments,
 	};
 	bool later = early && !c->dwarf.stream; /* there is another chance */
-	*ret_done = !err && done.functions && (!later || answers_all(&f)) && !write_part(&f, &done);
+	*ret_done = !err && !atomic_load(&c->fault.err) && done.functions && (!later || answers_all(&f)) &&
+		    !write_part(&f, &done);
 	int stop = *ret_done ? c->options->asked->ready(c->options->asked->user, &done) : 0;
 	deinit(&f);
 	return stop ? -ECANCELED : 0;

@@ -342,10 +342,11 @@ static int write_functions(struct writing *w, struct gsym_diag *diag)
 static int make_readers(struct writing *w)
 {
 	unsigned threads = w->job->threads;
+	size_t most = w->tables.functions.n < BATCH_FUNCTIONS ? w->tables.functions.n : BATCH_FUNCTIONS;
 	w->readers = calloc(threads, sizeof(*w->readers));
 	w->arenas = calloc(threads, sizeof(*w->arenas));
 	w->errs = calloc(threads, sizeof(*w->errs));
-	w->functions = calloc(BATCH_FUNCTIONS, sizeof(*w->functions));
+	w->functions = calloc(most + 1, sizeof(*w->functions));
 	if (!w->readers || !w->arenas || !w->errs || !w->functions)
 		return -ENOMEM;
 	for (unsigned t = 0; t < threads; t++)

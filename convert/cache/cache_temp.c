@@ -22,33 +22,42 @@ enum {
 };
 
 /*
- * Takes the lock that marks the file as being written. False if a daemon that starts removed the file first.
+ * Takes the lock that marks the file as being written. 0, -EEXIST if a daemon that starts removed the file
+ * first, or what failed.
  */
-static bool lock_temp(int fd)
+static int lock_temp(int fd)
 {
 	struct stat st;
-	return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st))
+		return errno == EWOULDBLOCK ? -EEXIST : -errno;
+	return st.st_nlink > 0 ? 0 : -EEXIST;
+}
+
+void cache_temp_close(struct cache *cache, struct cache_temp *temp)
+{
+	if (temp->name[0])
+		unlinkat(cache->dir, temp->name, 0);
+	if (temp->fd >= 0)
+		close(temp->fd);
+	*temp = (struct cache_temp){.fd = -1};
 }
 
 static int temp_open(struct cache *cache, struct cache_temp *ret)
 {
 	struct cache_temp temp = {.fd = -1};
-	for (int i = 0; i < TEMP_TRIES; i++) {
+	int err = -EEXIST;
+	for (int i = 0; i < TEMP_TRIES && err == -EEXIST; i++) {
 		snprintf(temp.name, sizeof(temp.name), CACHE_TEMP_PREFIX "%ld-%u", (long)getpid(),
 			 atomic_fetch_add(&cache->next_temp, 1));
 		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				 0600);
-		if (temp.fd < 0 && errno != EEXIST)
-			break;
-		if (temp.fd >= 0 && lock_temp(temp.fd)) {
+		err = temp.fd < 0 ? -errno : lock_temp(temp.fd);
+		if (!err)
 			*ret = temp;
-			return 0;
-		}
-		if (temp.fd >= 0)
-			close(temp.fd);
-		errno = EEXIST;
+		else if (temp.fd >= 0)
+			cache_temp_close(cache, &temp);
 	}
-	return -errno;
+	return err;
 }
 
 static bool is_removed(int dir)
@@ -91,15 +100,6 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 int cache_temp_probe(const struct cache_temp *temp)
 {
 	return ftruncate(temp->fd, 0) ? -errno : -posix_fallocate(temp->fd, 0, PROBE_BYTES);
-}
-
-void cache_temp_close(struct cache *cache, struct cache_temp *temp)
-{
-	if (temp->name[0])
-		unlinkat(cache->dir, temp->name, 0);
-	if (temp->fd >= 0)
-		close(temp->fd);
-	*temp = (struct cache_temp){.fd = -1};
 }
 
 int cache_temp_rename(struct cache *cache, struct cache_temp *temp, const char *name)

@@ -6,6 +6,7 @@
 #include "convert/dwarf/split.h"
 
 #include "convert/object/object_open.h"
+#include "convert/record/machine_fault.h"
 
 #include <string.h>
 
@@ -60,17 +61,17 @@ struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 {
 	struct dwp *dwp = calloc(1, sizeof(*dwp));
 	struct oddities odd = {0};
-	if (!dwp)
-		return NULL;
 	struct object_section *index = NULL;
-	if (!object_open(path, opener, &dwp->object, NULL))
+	int err = dwp ? object_open(path, opener, &dwp->object, NULL) : -ENOMEM;
+	if (!err)
 		index = object_section(dwp->object, ".debug_cu_index");
-	if (!index || section_load(index) || dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &odd)) {
-		dwp_close(dwp);
-		return NULL;
-	}
-	dwp->index = index->data;
-	if (read_index_header(dwp))
+	if (index)
+		err = section_load(index);
+	if (index && !err)
+		err = dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &odd);
+	if (index && !err)
+		dwp->index = index->data;
+	if (!machine_fault_note(opener, err) && index && read_index_header(dwp))
 		return dwp;
 	dwp_close(dwp);
 	return NULL;

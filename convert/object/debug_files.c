@@ -11,6 +11,7 @@
 #include "convert/object/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
+#include "convert/record/machine_fault.h"
 #include "convert/record/packed_name.h"
 #include "gsym/base/cursor.h"
 
@@ -83,6 +84,12 @@ static struct object_file *open_by_id(const struct object_file *from, const char
 	return object ? keep_if(object, same_id(object, id, size)) : NULL;
 }
 
+/* A section that names a file; a damaged one names none. */
+static int load_link(const struct object_file *object, struct object_section *section)
+{
+	return machine_fault_note(object->opener, section_load(section));
+}
+
 /* ---- The debug file ---- */
 
 struct debuglink {
@@ -94,7 +101,7 @@ struct debuglink {
 static bool read_debuglink(struct object_file *object, struct debuglink *ret)
 {
 	struct object_section *s = object_section(object, ".gnu_debuglink");
-	if (!s || section_load(s))
+	if (!s || load_link(object, s))
 		return false;
 	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	ret->name = cursor_str(&c);
@@ -153,10 +160,11 @@ static struct object_file *open_namesake(const struct object_file *object, const
 	return NULL;
 }
 
-/* The directory of @object; absolute if there is no opener, which hides the file system. */
+/* The directory of @object; absolute unless an opener hides the file system. */
 static void object_dir(const struct object_file *object, char ret[static PATH_SIZE])
 {
-	CLEANUP(freep) char *path = object->opener ? NULL : realpath(object->path, NULL);
+	bool hidden = object->opener && object->opener->open;
+	CLEANUP(freep) char *path = hidden ? NULL : realpath(object->path, NULL);
 	dir_of(object->path[0] == '/' || !path ? object->path : path, ret, PATH_SIZE);
 }
 
@@ -293,7 +301,7 @@ static bool read_altlink(struct object_file *object, struct altlink *ret)
 	if (!s && !sup)
 		return false;
 	s = s ? s : sup;
-	if (section_load(s))
+	if (load_link(object, s))
 		return false;
 	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	bool is_sup = s == sup && (cursor_skip(&c, 2), cursor_u8(&c) != 0);
@@ -315,7 +323,7 @@ static bool is_alternate(struct object_file *object, const struct altlink *link)
 	struct object_section *s = object_section(object, ".debug_sup");
 	if (same_id(object, link->id, link->id_size))
 		return true;
-	if (!s || section_load(s))
+	if (!s || load_link(object, s))
 		return false;
 	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	cursor_skip(&c, 3);

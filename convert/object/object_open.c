@@ -8,6 +8,7 @@
 
 #include "convert/object/compressed_file.h"
 #include "convert/object/source_format.h"
+#include "convert/record/machine_fault.h"
 #include "convert/record/packed_name.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
@@ -152,9 +153,9 @@ static int map_path(const char *path, const struct convert_opener *opener, bool 
 	CLEANUP(object_closep) struct object_file *object = object_new(path, opener);
 	if (!object)
 		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
-	int fd = opener   ? opener->open(opener->user, path, packed)
-		 : packed ? open_packed(path)
-			  : open_regular(path);
+	int fd = opener && opener->open ? opener->open(opener->user, path, packed)
+		 : packed               ? open_packed(path)
+					: open_regular(path);
 	if (fd == -ENOEXEC)
 		return diag_set(diag, fd, "%s: not a regular file", path);
 	if (fd < 0)
@@ -169,7 +170,7 @@ static int map_path(const char *path, const struct convert_opener *opener, bool 
 int object_map(const char *path, const struct convert_opener *opener, struct object_file **ret,
 	       struct gsym_diag *diag)
 {
-	return map_path(path, opener, false, ret, diag);
+	return machine_fault_note(opener, map_path(path, opener, false, ret, diag));
 }
 
 /* ---- Reading ---- */
@@ -310,7 +311,7 @@ int object_open_slice(const char *path, const struct convert_opener *opener, con
 		err = object_read(object, pick, diag);
 	if (!err)
 		*ret = TAKE(object);
-	return err;
+	return machine_fault_note(opener, err);
 }
 
 int object_open_packed(const char *path, const struct convert_opener *opener, struct object_file **ret)
@@ -321,7 +322,7 @@ int object_open_packed(const char *path, const struct convert_opener *opener, st
 		err = object_read(object, NULL, NULL);
 	if (!err)
 		*ret = TAKE(object);
-	return err;
+	return machine_fault_note(opener, err);
 }
 
 int object_open_descriptor(int fd, const char *name, const struct convert_opener *opener,
@@ -335,7 +336,7 @@ int object_open_descriptor(int fd, const char *name, const struct convert_opener
 		err = object_read(object, NULL, diag);
 	if (!err)
 		*ret = TAKE(object);
-	return err;
+	return machine_fault_note(opener, err);
 }
 
 int object_open_memory(const void *data, size_t size, const char *name, struct object_file **ret,

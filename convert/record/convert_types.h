@@ -29,7 +29,8 @@ enum convert_phase {
 struct convert_opener {
 	/*
 	 * Opens @path for reading; @packed: or, if there is no such file, the one that has it compressed
-	 * (packed_name.h). A descriptor, which becomes the caller's, or a negative errno. Any thread.
+	 * (packed_name.h). A descriptor, which becomes the caller's, or a negative errno. Any thread. NULL:
+	 * open(2).
 	 */
 	int (*open)(void *user, const char *path, bool packed);
 	/*
@@ -39,6 +40,7 @@ struct convert_opener {
 	 */
 	int (*fetch)(void *user, const uint8_t *id, size_t size);
 	void *user;
+	struct machine_fault *fault; /* set by the conversion, see machine_fault.h */
 };
 
 /* How far a conversion is. */

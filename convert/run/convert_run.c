@@ -193,8 +193,9 @@ static void work(struct convert_job *job, struct share_turn *turn)
 	}
 	report_worker(job, child.pid);
 	size_t n_asked = request->asked ? request->asked(request->asker, asked, WORKER_ASKED_MAX) : 0;
-	order_send(job, &child, asked, n_asked, false); /* a dead worker's exit status tells why */
-	int why = listen_to(job, turn, &child);
+	int why = order_send(job, &child, asked, n_asked, false);
+	if (!why || child_has_gone(why)) /* then its exit status tells why */
+		why = listen_to(job, turn, &child);
 	if (why)
 		child_kill(&child);
 	report_worker(job, 0);

@@ -129,7 +129,7 @@ static int ask(struct identifier *id, int fd, uint64_t hash_size, uint64_t hash_
 		return err;
 	int64_t deadline = monotonic_ms() + LEAST_TIME_MS + (int64_t)(hash_size / LEAST_BYTES_PER_MS);
 	int got = send_file(id, fd, hash_max);
-	if (got == -EPIPE || got == -ECONNRESET)
+	if (child_has_gone(got))
 		got = 0;
 	else if (!got)
 		got = receive_all(id, deadline, ret, &err, diag);

@@ -19,6 +19,18 @@ static void note_used(struct convert_job *job, const struct neighbour *file)
 	note_neighbour(&job->notes, job->uses++, path);
 }
 
+/*
+ * Sends @fd, which is closed, if it is not negative. A dead worker is noticed when its next message is
+ * awaited; one that lives would wait for ever for an answer that could not be sent.
+ */
+static int reply(const struct child *child, struct worker_opened *answer, int fd)
+{
+	int err = worker_send(child->sock, &answer->head, WORKER_OPENED, fd);
+	if (fd >= 0)
+		close(fd);
+	return child_has_gone(err) ? 0 : err;
+}
+
 /* One request at a time: the reply does not block. */
 int job_open_neighbour(struct convert_job *job, const struct child *child, const struct worker_open *m)
 {
@@ -34,11 +46,7 @@ int job_open_neighbour(struct convert_job *job, const struct child *child, const
 	if (fd >= 0)
 		note_used(job, &file);
 	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
-	/* Errors are ignored: a dead worker is noticed when its next message is awaited. */
-	worker_send(child->sock, &answer.head, WORKER_OPENED, fd);
-	if (fd >= 0)
-		close(fd);
-	return 0;
+	return reply(child, &answer, fd);
 }
 
 static void note_fetched(struct convert_job *job, const struct worker_fetch *m, const struct fetched *file)
@@ -79,8 +87,5 @@ int job_fetch(struct convert_job *job, const struct child *child, const struct w
 	}
 	job->waited_ms += monotonic_ms() - start;
 	struct worker_opened answer = {.head.serial = m->head.serial, .error = file.fd < 0 ? -file.fd : 0};
-	worker_send(child->sock, &answer.head, WORKER_OPENED, file.fd);
-	if (file.fd >= 0)
-		close(file.fd);
-	return 0;
+	return reply(child, &answer, file.fd);
 }

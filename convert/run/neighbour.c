@@ -63,16 +63,22 @@ static int open_below(const char *dir, const char *rest, dev_t avoid)
 	return fd;
 }
 
+/* @fd, and what is known of it, if it is a regular file; else it is closed. */
+static int regular(int fd, struct stat *ret)
+{
+	int err = fstat(fd, ret) ? -errno : S_ISREG(ret->st_mode) ? 0 : -ENOENT;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
 /* Opens any regular file with O_PATH. */
 static int open_anywhere(const char *path, struct stat *ret)
 {
-	int fd = *path == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
-	if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
-		return fd;
-	if (fd < 0)
-		return *path == '/' ? -errno : -EXDEV;
-	close(fd);
-	return -ENOENT;
+	if (*path != '/')
+		return -EXDEV;
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : regular(fd, ret);
 }
 
 /* Opens the file with O_PATH below the first directory of the search path that has it. */
@@ -86,12 +92,12 @@ static int open_any(const struct search_path *search, const char *path, dev_t av
 		if (!rest)
 			continue;
 		int fd = open_below(*dir, rest, avoid);
-		if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
+		if (fd >= 0)
+			fd = regular(fd, ret);
+		if (fd >= 0)
 			return fd;
 		/* A symbolic link that leads outside may be replaced by a file later: not -EXDEV. */
-		err = fd < 0 && fd != -EXDEV ? fd : -ENOENT;
-		if (fd >= 0)
-			close(fd);
+		err = fd != -EXDEV ? fd : -ENOENT;
 	}
 	return err;
 }

@@ -117,7 +117,7 @@ static void verdict_killed(struct convert_job *job, int why)
 		diag_set(&out->diag, why, "the worker violated the protocol");
 		job_fail(out, VERDICT_CRASHED, -EIO);
 	} else {
-		diag_set(&out->diag, why, "cannot receive the worker's answer: %s", strerror(-why));
+		diag_set(&out->diag, why, "cannot speak with the worker: %s", strerror(-why));
 		job_fail(out, VERDICT_TRANSIENT, -EIO);
 	}
 }
@@ -141,8 +141,13 @@ static void publish(struct convert_job *job)
 	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
 	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
 	struct stat st;
-	if (job->notes.failed || job->inputs.failed || fstat(job->temp.fd, &st) ||
-	    (uint64_t)st.st_size != job->done.output_size) {
+	int why = job->notes.failed || job->inputs.failed ? -ENOMEM : fstat(job->temp.fd, &st) ? -errno : 0;
+	if (why) {
+		diag_set(&out->diag, why, "cannot take the worker's output: %s", strerror(-why));
+		job_fail(out, VERDICT_TRANSIENT, -EIO);
+		return;
+	}
+	if ((uint64_t)st.st_size != job->done.output_size) {
 		diag_set(&out->diag, -EIO, "the worker's output has not the size that it reported");
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;

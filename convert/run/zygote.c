@@ -235,8 +235,11 @@ static int fork_worker(struct zygote *zygote, const struct child_order *order, s
 	err = request(zygote, order, pair[1], &process, diag);
 	close(pair[1]);
 	if (!err) {
-		send_descriptors(order, child.sock); /* fails only if there is no worker: noticed below */
-		err = await_worker(process, order, &child, diag);
+		err = send_descriptors(order, child.sock);
+		if (err && !child_has_gone(err)) /* else noticed below */
+			diag_set(diag, err, "%s", strerror(-err));
+		else
+			err = await_worker(process, order, &child, diag);
 	}
 	if (err)
 		close(child.sock); /* a worker, if there is one, ends */

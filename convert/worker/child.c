@@ -148,6 +148,11 @@ int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, u
 	return child_receive_fd(child, stop_fd, deadline_ms, ret, NULL);
 }
 
+bool child_has_gone(int err)
+{
+	return err == -EPIPE || err == -ECONNRESET;
+}
+
 void child_kill(const struct child *child)
 {
 	kill(child->pid, SIGKILL);
@@ -197,6 +202,9 @@ static int await_ready(const struct child_order *order, struct child *child, str
 	if (got == 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return diag_set(diag, -ECHILD, "the worker '%s' was killed by signal %d", order->program,
 				WTERMSIG(status));
+	if (got < 0 && got != -EPROTO)
+		return diag_set(diag, -ECHILD, "no answer from the worker '%s': %s", order->program,
+				strerror(-got));
 	return diag_set(diag, -ECHILD, "'%s' is not the gsym program of version %s: set -o worker=PATH",
 			order->program, GSYMFS_VERSION);
 }

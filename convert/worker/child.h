@@ -55,6 +55,9 @@ int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, u
 int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
 		     int *ret_fd);
 
+/* Whether @err, of worker_send(), says that the child has closed its socket. Pure. */
+bool child_has_gone(int err);
+
 void child_kill(const struct child *child);
 
 /*

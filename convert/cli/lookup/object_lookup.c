@@ -26,6 +26,7 @@
 #include "convert/run/defaults.h"
 #include "convert/run/identifier.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
 #include "gsym/codec/header.h"
 
 enum {
@@ -79,8 +80,12 @@ static int open_object(struct object *object)
 	object->fd = object->path ? open(object->path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (object->fd < 0 || fstat(object->fd, &st))
 		return report(object, -errno, strerror(errno), NULL);
-	if (!S_ISREG(st.st_mode) || pread(object->fd, magic, MAGIC_SIZE, 0) != MAGIC_SIZE ||
-	    header_has_magic(magic))
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	err = read_all(object->fd, magic, MAGIC_SIZE, 0);
+	if (err && err != -EBADMSG)
+		return report(object, err, strerror(-err), NULL);
+	if (err || header_has_magic(magic))
 		return -ENOEXEC;
 	object->is_single = is_single(magic);
 	object->state = file_state_of(object->fd, &st, file_open_to_all(object->fd, &st, 0));

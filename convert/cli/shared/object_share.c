@@ -78,8 +78,8 @@ int object_share_open(struct object_share *o, const char *address, const struct 
 				      .wait_ms = STORE_WAIT_MS};
 	session_store_options(o->address, session, &share.store);
 	err = share_open(&o->share, &share, program, o->signals.fd, NULL, &o->log, &diag);
-	if (!err)
-		err = share_start(&o->share);
+	if (!err && (err = share_start(&o->share)))
+		diag_set(&diag, err, "%s: cannot start a thread: %s", address, strerror(-err));
 	return err ? session_refuse(&diag) : STATUS_OK;
 }
 

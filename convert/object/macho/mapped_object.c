@@ -3,6 +3,7 @@
 #include "convert/object/archive.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/object_open.h"
+#include "convert/record/machine_fault.h"
 #include "gsym/base/diag.h"
 
 #include <string.h>
@@ -52,5 +53,5 @@ int mapped_object_open(const char *path, const struct convert_opener *opener, co
 		err = diag_set(diag, -ENOEXEC, "%s: not a Mach-O file for %s", path, arch);
 	if (!err)
 		*ret = TAKE(object);
-	return err;
+	return machine_fault_note(opener, err);
 }

@@ -28,18 +28,6 @@ static uint64_t bytes_of(const struct share_offer *offer)
 	return offer->handle ? offer->handle->map_size : offer->inputs.n;
 }
 
-static void offer_free(struct share *share, struct share_offer *offer)
-{
-	share_hold_end(share, offer->hold);
-	handle_put(offer->handle);
-	text_deinit(&offer->inputs);
-	share_facts_deinit(&offer->facts);
-	for (size_t i = 0; i < SHARE_FILES; i++)
-		if (offer->fds[i] >= 0)
-			close(offer->fds[i]);
-	free(offer);
-}
-
 void share_give(struct share *share, struct share_offer *offer)
 {
 	if (!offer)
@@ -59,7 +47,7 @@ void share_give(struct share *share, struct share_offer *offer)
 		return;
 	share_count(share, SHARE_DROPPED);
 	share_complain(share, COMPLAINT_FULL_QUEUE, offer->facts.id, "too many wait to be given");
-	offer_free(share, offer);
+	share_offer_free(share, offer);
 }
 
 /* ---- One offer ---- */
@@ -245,7 +233,7 @@ void *share_giver(void *arg)
 	struct share_offer *offer;
 	while ((offer = next_offer(share))) {
 		give(share, offer);
-		offer_free(share, offer);
+		share_offer_free(share, offer);
 	}
 	return NULL;
 }
@@ -258,5 +246,5 @@ void share_offers_free(struct share *share)
 	list_splice(&all, &share->offers);
 	mutex_unlock(&share->lock);
 	while ((at = list_take(&all)))
-		offer_free(share, LIST_ENTRY(at, struct share_offer));
+		share_offer_free(share, LIST_ENTRY(at, struct share_offer));
 }

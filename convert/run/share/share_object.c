@@ -1,9 +1,7 @@
 #include "convert/run/share/share_object.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert/run/share/share_facts.h"
@@ -47,7 +45,7 @@ static int receive(struct share *share, const struct share_facts *facts, const s
 	const struct store_request request = {.operation = STORE_GET,
 					      .name = name,
 					      .fd = got.fd,
-					      .size = share_found_size_max(facts, share->cache),
+					      .size = share->cache->limit,
 					      .object = true};
 	store_do(share->store, &request, TAKE_MS, reply);
 	err = reply->err ? reply->err : share_found_check(found, share, facts, key, got.fd, reply, diag);
@@ -99,12 +97,11 @@ static int note_present(int err, const struct store_reply *reply, struct share_o
 }
 
 /* Fills in @ret. 0; -EEXIST: the store has it, and it is sound; or another negative errno. */
-static int compare_stored(const struct converter *converter, const struct store_key *key,
-			  struct share_offer *ret, struct gsym_diag *diag)
+static int compare_stored(const struct converter *converter, struct share_offer *ret, struct gsym_diag *diag)
 {
 	struct share_found found = {.copy = {.fd = -1}};
 	struct store_reply reply;
-	int err = receive(converter->share, &ret->facts, key, &reply, &found, diag);
+	int err = receive(converter->share, &ret->facts, &ret->key, &reply, &found, diag);
 	share_found_deinit(&found, converter->share->cache);
 	return err ? note_present(err, &reply, ret, diag) : -EEXIST;
 }
@@ -112,23 +109,22 @@ static int compare_stored(const struct converter *converter, const struct store_
 int share_object_offer(const struct converter *converter, const struct convert_request *request, int fd,
 		       struct handle *handle, struct share_offer **ret, struct gsym_diag *diag)
 {
-	struct share_offer *offer = calloc(1, sizeof(*offer));
-	if (!offer)
-		return diag_set(diag, -ENOMEM, "no memory");
-	int err = make_facts(converter, request, fd, &offer->facts, &offer->key);
-	if (!err)
-		err = compare_stored(converter, &offer->key, offer, diag);
-	if (err) {
-		share_facts_deinit(&offer->facts);
-		free(offer);
-		return err;
+	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
+	struct store_key key;
+	int err = make_facts(converter, request, fd, &facts, &key);
+	struct share_offer *offer =
+		err ? NULL
+		    : share_offer_new(&facts, (const int[SHARE_FILES]){fd, -1}, handle, handle->inputs);
+	if (!err && !offer)
+		return diag_set(diag, -ENOMEM, "no memory or descriptor for the offer");
+	if (!err) {
+		offer->has_key = true;
+		offer->key = key;
+		err = compare_stored(converter, offer, diag);
 	}
-	list_init(&offer->link);
-	offer->fds[SHARE_SOURCE] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	offer->fds[SHARE_BINARY] = -1;
-	offer->handle = handle_get(handle);
-	text_bytes(&offer->inputs, handle->inputs.data, handle->inputs.size);
-	offer->has_key = true;
-	*ret = offer;
-	return 0;
+	if (err)
+		share_offer_free(converter->share, offer);
+	else
+		*ret = offer;
+	return err;
 }

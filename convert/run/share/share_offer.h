@@ -21,6 +21,19 @@ struct share_offer {
 	struct share_hold *hold;    /* the lease; NULL: none */
 };
 
+/*
+ * @facts: are taken over,
+ * @fds:    are duplicated; negative: none
+ * @handle: NULL: a failure
+ * @inputs: see inputs.h; copied
+ *
+ * NULL if there is no memory or no descriptor left; then nothing is taken over.
+ */
+struct share_offer *share_offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
+				    struct handle *handle, struct span inputs);
+/* One that is in no queue; its lease ends. NULL is ignored. */
+void share_offer_free(struct share *share, struct share_offer *offer);
+
 /* The thread that gives. */
 void *share_giver(void *share);
 /* After it has ended. */

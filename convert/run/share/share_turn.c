@@ -1,7 +1,6 @@
 #include "convert/run/share/share_turn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,19 +365,14 @@ static bool is_to_be_given(const struct convert_job *job, const struct share_tur
 
 struct share_offer *share_offer(const struct convert_job *job, struct share_turn *turn)
 {
-	struct share_offer *offer = is_to_be_given(job, turn) ? calloc(1, sizeof(*offer)) : NULL;
+	if (!is_to_be_given(job, turn))
+		return NULL;
+	struct share_offer *offer =
+		share_offer_new(&turn->facts, (const int[SHARE_FILES]){job->input, job->binary},
+				job->out->handle, text_span(&job->inputs));
 	if (!offer)
 		return NULL;
-	list_init(&offer->link);
-	const int fds[SHARE_FILES] = {job->input, job->binary};
-	for (size_t i = 0; i < SHARE_FILES; i++)
-		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
-	if (job->out->handle)
-		offer->handle = handle_get(job->out->handle);
 	snprintf(offer->message, sizeof(offer->message), "%s", job->out->diag.text);
-	text_bytes(&offer->inputs, job->inputs.v, job->inputs.n);
-	offer->facts = turn->facts;
-	turn->facts = (struct share_facts){0};
 	offer->has_key = turn->has_key;
 	offer->key = turn->key;
 	offer->may_exist = turn->call;

@@ -1,0 +1,27 @@
+#include "convert/record/machine_fault.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+/* -EPROTO: the client of a worker did not answer. */
+static bool is_of_machine(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+	case -EIO:
+	case -EMFILE:
+	case -ENFILE:
+	case -EINTR:
+	case -ENOBUFS:
+	case -EPROTO: return true;
+	}
+	return false;
+}
+
+int machine_fault_note(const struct convert_opener *opener, int err)
+{
+	int none = 0;
+	if (opener && opener->fault && is_of_machine(err))
+		atomic_compare_exchange_strong(&opener->fault->err, &none, err);
+	return err;
+}

@@ -1,0 +1,55 @@
+#include "convert/run/share/share_offer.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "convert/run/share/share_hold.h"
+
+static void close_files(struct share_offer *offer)
+{
+	for (size_t i = 0; i < SHARE_FILES; i++)
+		if (offer->fds[i] >= 0)
+			close(offer->fds[i]);
+}
+
+/* Descriptors of the offer's own; false if there are none left. */
+static bool keep_files(struct share_offer *offer, const int fds[static SHARE_FILES])
+{
+	bool all = true;
+	for (size_t i = 0; i < SHARE_FILES; i++) {
+		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+		all &= fds[i] < 0 || offer->fds[i] >= 0;
+	}
+	if (!all)
+		close_files(offer);
+	return all;
+}
+
+struct share_offer *share_offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
+				    struct handle *handle, struct span inputs)
+{
+	struct share_offer *offer = calloc(1, sizeof(*offer));
+	if (!offer || !keep_files(offer, fds)) {
+		free(offer);
+		return NULL;
+	}
+	list_init(&offer->link);
+	offer->handle = handle ? handle_get(handle) : NULL;
+	text_bytes(&offer->inputs, inputs.data, inputs.size);
+	offer->facts = *facts;
+	*facts = (struct share_facts){0};
+	return offer;
+}
+
+void share_offer_free(struct share *share, struct share_offer *offer)
+{
+	if (!offer)
+		return;
+	share_hold_end(share, offer->hold);
+	handle_put(offer->handle);
+	text_deinit(&offer->inputs);
+	share_facts_deinit(&offer->facts);
+	close_files(offer);
+	free(offer);
+}

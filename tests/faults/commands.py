@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Commands of gsym one of whose calls fails: the right bytes, or an error that names the cause, and nothing left behind.
+
+    commands.py [--all] [--seed N] [--table FILE] [--log FILE] GSYM LIBRARY [COMMAND...]
+
+LIBRARY is inject.c. Each command is run once and its calls are counted; then calls fail, one in each run: with --all each of them
+with each of its errors, else a sample. Every failure is followed by the same command without one, with the same cache.
+"""
+import argparse
+import concurrent.futures
+import errno
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+import inputs
+from injection import CLASSES, SHORT, Injection, Tally, choose, class_of, error_name, errors_of, is_crash
+
+LIMIT = 120  # seconds until a command counts as one that hangs
+JOBS = 2
+SAMPLE = 2  # occurrences of each call of each process in the short form
+OTHER_NAMES = ("addr2line", "llvm-symbolizer")
+SANITIZED = bool(os.environ.get("SANITIZER_LIBRARY"))
+
+
+class Command:
+    def __init__(self, name, *arguments, text="", roles=("command",), quick=True):
+        self.name, self.arguments, self.text, self.roles, self.quick = name, arguments, text, roles, quick
+
+
+def commands(names, addresses):
+    """@addresses: of functions of each file."""
+    for name in names:
+        yield Command("convert " + name, "convert", "--quiet", "--num-threads=1", "-o", "out/x.gsym", name)
+        yield Command("lookup " + name, "lookup", "--cache=cache", name, *addresses[name], roles=("command", "convert"),
+                      quick=name in ("dwarf5", "stripped", "split", "whole.gz"))
+    worker = ("command", "convert")
+    where = addresses["dwarf5"]
+    yield Command("segments", "convert", "--quiet", "--num-threads=1", "--segment-size=400", "-o", "out/x.gsym", "dwarf5")
+    yield Command("version 2", "transcode", "--output-version=2", "-o", "out/x.gsym", "made.gsym")
+    yield Command("verify", "verify", "made.gsym", "--against", "dwarf5")
+    yield Command("filter", "filter", "made.gsym", text="".join(" main+0x1/0x20 %s\n" % a for a in where))
+    yield Command("lookup GSYM", "lookup", "made.gsym", text="\n".join(where) + "\n")
+    yield Command("addr2line", "addr2line", "-pafCie", "dwarf5", *where, roles=worker)
+    yield Command("llvm-symbolizer", "llvm-symbolizer", "-e", "split", text="\n".join(addresses["split"]) + "\n", roles=worker)
+    yield Command("store put", "store", "put", "--cache=cache", "out/store", "dwarf5", roles=(*worker, "store"))
+    yield Command("store get", "store", "get", "--cache=cache", "-o", "out/x.gsym", "shared", "dwarf5", roles=(*worker, "store"))
+    yield Command("store list", "store", "list", "shared", roles=("command", "store"), quick=False)
+    yield Command("store verify", "store", "verify", "shared", roles=("command", "store"), quick=False)
+
+
+# What expires by itself in a store that several hosts share: what was left by one that could not delete it.
+LAPSES = re.compile(r"\.lease$|^\.claim-|^\.tmp-")
+
+
+class Result:
+    def __init__(self, done, place):
+        self.status, self.output = done.returncode, done.stdout
+        self.messages = done.stderr.decode(errors="replace")
+        self.files = {str(p.relative_to(place)): p.read_bytes() for p in sorted((place / "out").rglob("*"))
+                      if p.is_file() and not LAPSES.search(p.name)}
+        self.kept = {p.name for p in (place / "cache").iterdir()} if (place / "cache").is_dir() else set()
+
+    def same(self, other):
+        return (self.status, self.lines, self.files) == (other.status, other.lines, other.files)
+
+    @property
+    def lines(self):
+        """Of standard output; that the store had a conversion already is no difference."""
+        return self.output.replace(b"  present  ", b"  published  ").splitlines()
+
+
+class Bench:
+    """A directory in which one command is run at a time."""
+
+    def __init__(self, gsym, library, made, place):
+        self.gsym, self.place = gsym, Path(place)
+        for path in made.iterdir():
+            (self.place / path.name).symlink_to(path)
+        for name in OTHER_NAMES:
+            (self.place / name).symlink_to(gsym)
+        self.injection = Injection(self.place / "inject", library)
+
+    def clear(self):
+        for name in ("out", "cache"):
+            shutil.rmtree(self.place / name, ignore_errors=True)
+        (self.place / "out" / "store").mkdir(parents=True, mode=0o700)
+        os.chmod(self.place / "out" / "store", 0o700)
+
+    def run(self, command):
+        first, *rest = command.arguments
+        program = [self.place / first] if first in OTHER_NAMES else [self.gsym, first]
+        environment = self.injection.environment(GSYMFS_CACHE=str(self.place / "cache"),
+                                                 ASAN_OPTIONS="exitcode=77:detect_leaks=0:allocator_may_return_null=1", UBSAN_OPTIONS="halt_on_error=1:exitcode=77")
+        process = subprocess.run([*program, *rest], input=command.text.encode(), capture_output=True, cwd=self.place, env=environment,
+                                 timeout=LIMIT, check=False)
+        return Result(process, self.place)
+
+    def judge(self, command, whole, error):
+        """(outcome, what) of a run with one fault, and of the next."""
+        try:
+            got = self.run(command)
+        except subprocess.TimeoutExpired:
+            return "hangs", "no end"
+        finally:
+            self.injection.disarm()
+        if not self.injection.injected:
+            return None, ""
+        if is_crash(got.status):
+            return "crashes", "status %d: %s" % (got.status, got.messages[-1500:])
+        if got.status == 0 and not got.same(whole):
+            files = [n for n in sorted({*got.files, *whole.files}) if got.files.get(n) != whole.files.get(n)]
+            return "wrong", "status 0, and other output %r, files %s: %s" % (got.output[-100:], files, got.messages[-300:])
+        if got.status and not got.messages:
+            return "wrong", "status %d without a message" % got.status
+        if got.status and not set(got.lines) <= set(whole.lines):
+            return "wrong", "status %d, and other output: %r: %s" % (got.status, got.output[-200:], got.messages[-200:])
+        more = [name for name in got.files if got.files[name] != whole.files.get(name)] + sorted(got.kept - whole.kept)
+        if more and self.injection.records()[0][1] != "unlinkat":  # which leaves what it cannot delete
+            return "left behind", "%s (status %d: %s)" % (more, got.status, got.messages[-200:])
+        outcome, messages = "clean errors" if got.status else "right", got.messages
+        if got.status and not names_cause(messages, error):
+            return "unnamed", messages[-300:]
+        again = self.run(command)
+        if not again.same(whole):
+            return "remembered", "then status %d: %s" % (again.status, again.messages[-300:])
+        return outcome, messages
+
+    def check(self, command, settings, tally, log):
+        self.clear()
+        self.injection.count()
+        whole = self.run(command)
+        calls, sites = self.injection.counted()
+        if whole.status:
+            tally.fail("%s: without a fault: status %d: %s" % (command.name, whole.status, whole.messages))
+            return
+        rng = random.Random(settings.seed ^ zlib.crc32(command.name.encode()))
+        for role in command.roles:
+            for call, n in choose(calls, sites, role, rng, None if settings.all else SAMPLE):
+                if SANITIZED and call in CLASSES["memory"][0][:4]:
+                    continue
+                errors = errors_of(call)
+                for error in errors if settings.all else [rng.choice(errors)]:
+                    self.once(command, whole, (role, call, n, error), tally, log)
+
+    def once(self, command, whole, fault, tally, log):
+        role, call, n, error = fault
+        self.clear()
+        self.injection.arm(role, call, n, error)
+        outcome, what = self.judge(command, whole, error)
+        if outcome:
+            line = "%s: %s" % (command.name, self.injection.describe([self.gsym] if outcome not in ("right", "clean errors") else []))
+            tally.add(role, call, outcome, "%s: %s" % (line, what.strip()))
+            log.write("%s\t%s\t%s\n" % (outcome, line, what.strip().replace("\n", "\\n")))
+
+
+# What a message may say instead of the text of an errno.
+SAYINGS = {SHORT: (), errno.ENOMEM: ("memory",)}
+# A process that cannot speak any more can only end, and its client says so; a library that cannot be loaded seems to be missing; a store
+# tells its hosts of "Remote I/O error" whatever it was, and its command that there was none to give.
+UNSPOKEN = ("exited without a result", "try again", "has ended", "no answer", "is not the gsym program", "needs libsodium", "Remote I/O error",
+            "cannot start a thread", "Permission denied", "was not published")
+
+
+def names_cause(messages, error):
+    return error == SHORT or any(text in messages for text in (os.strerror(error), *SAYINGS.get(error, ()), *UNSPOKEN))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--table", metavar="FILE")
+    parser.add_argument("--log", metavar="FILE", default=os.devnull)
+    parser.add_argument("gsym")
+    parser.add_argument("library")
+    parser.add_argument("only", nargs="*")
+    settings = parser.parse_args()
+    gsym, library = os.path.realpath(settings.gsym), os.path.realpath(settings.library)
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="gsym-faults-") as directory, open(settings.log, "w", encoding="utf-8", buffering=1) as log:
+        made = Path(directory) / "made"
+        made.mkdir()
+        names = inputs.make(made)
+        addresses = {name: [hex(a) for start, end in inputs.functions(gsym, made / name) for a in (start, end - 1)][:6] for name in names}
+        subprocess.run([gsym, "convert", "--quiet", "-o", made / "made.gsym", made / "dwarf5"], check=True)
+        (made / "shared").mkdir(mode=0o700)
+        subprocess.run([gsym, "store", "put", f"--cache={directory}/cache", made / "shared", made / "dwarf5"], check=True)
+        wanted = [c for c in commands(names, addresses) if (c.name in settings.only if settings.only else settings.all or c.quick)]
+
+        def work(command):
+            with tempfile.TemporaryDirectory(dir=directory) as place:
+                Bench(gsym, library, made, place).check(command, settings, tally, log)
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            list(pool.map(work, wanted))
+    print(tally.table())
+    if settings.table:
+        Path(settings.table).write_text(tally.table() + "\n", encoding="utf-8")
+    return 1 if tally.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

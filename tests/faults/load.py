@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""A daemon under load while its processes are killed, its cache is damaged and SOURCE changes: every answer is compared.
+
+    load.py [--seconds N] [--seed N] GSYMFS GSYM kills|daemons|cache|source
+
+An answer is right to the byte, or an error other than ENOENT. When the harm is over, all answers are right, and no temporary file is
+left.
+"""
+import argparse
+import contextlib
+import ctypes
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import inputs
+
+LIMIT = 180  # seconds until something counts as hung
+IMAGES = 12
+READERS = 3
+RENAME_EXCHANGE, AT_FDCWD = 2, -100
+KNOWN = (errno.EIO, errno.ESTALE, errno.EINTR, errno.ENOMEM)
+GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)  # of a mount whose daemon was killed
+LESS_LINES = b"\n" * 40  # in front of the other version's source
+
+
+def exchange(a, b):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(AT_FDCWD, os.fsencode(a), AT_FDCWD, os.fsencode(b), RENAME_EXCHANGE):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+class Image:
+    """A file of SOURCE. Another version of it has the same id, and other lines."""
+
+    def __init__(self, path, id, versions):
+        self.path, self.id, self.versions = path, id, versions
+        self.lock = threading.Lock()
+        self.steady = True  # nothing changes at the moment, so its answer must be there
+        self.changes = 0
+        path.write_bytes(versions[0])
+
+
+class Load:
+    def __init__(self, gsymfs, gsym, place, seed=1):
+        self.gsymfs, self.gsym, self.place, self.seed = gsymfs, gsym, Path(place), seed
+        self.source, self.mnt, self.cache = (self.place / n for n in ("source", "mnt", "cache"))
+        for path in (self.source, self.mnt, self.cache, self.place / "shared"):
+            path.mkdir(mode=0o700)
+        self.log_path = self.place / "log"
+        self.counts, self.complaints, self.lock = {}, [], threading.Lock()
+        self.stop = threading.Event()
+        self.make_images()
+        self.process = None
+        self.start()
+
+    def count(self, what, n=1):
+        with self.lock:
+            self.counts[what] = self.counts.get(what, 0) + n
+
+    def complain(self, what):
+        with self.lock:
+            self.complaints.append(what)
+        print("not ok: " + what, flush=True)
+
+    # ---- What is asked ----
+
+    def make_images(self):
+        versions = [self.compile("one", b""), self.compile("two", LESS_LINES)]
+        self.answers = [{}, {}]
+        for version, path in enumerate(versions):
+            converted = self.place / "x.gsym"
+            subprocess.run([self.gsym, "convert", "--quiet", path, "-o", converted], check=True)
+            for start, end in inputs.functions(self.gsym, path):
+                for address in range(start, end):
+                    done = subprocess.run([self.gsym, "lookup", converted, hex(address)], check=True, capture_output=True)
+                    self.answers[version][hex(address)] = done.stdout
+        bytes_of = [path.read_bytes() for path in versions]
+        own = [self.build_id(path) for path in versions]
+        self.images = []
+        for n in range(IMAGES):
+            id = own[0][:16] + n.to_bytes(4, "big")
+            self.images.append(Image(self.source / f"image{n}", id.hex(), [data.replace(o, id) for data, o in zip(bytes_of, own)]))
+
+    def compile(self, name, before):
+        where = self.place / name
+        where.mkdir()
+        path = inputs.compiled(where, "image", "-gdwarf-5")
+        if before:
+            (where / "a.c").write_bytes(before + (where / "a.c").read_bytes())
+            subprocess.run(["cc", *inputs.FLAGS, "-gdwarf-5", "-o", "image", "a.c"], cwd=where, check=True)
+        return path
+
+    def build_id(self, path):
+        data = path.read_bytes()
+        at = data.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16
+        return data[at:at + 20]
+
+    # ---- The daemon ----
+
+    def start(self):
+        options = ",".join((f"worker={self.gsym}", f"cache={self.cache}", "cache_free=0", "rescan=1", "jobs=2", f"shared={self.place}/shared"))
+        with open(self.log_path, "ab") as out:
+            begin = out.tell()
+            self.process = subprocess.Popen([self.gsymfs, "-f", "-o", options, self.source, self.mnt], stdout=out, stderr=out)
+        end = time.monotonic() + LIMIT
+        while "serving" not in self.log(begin):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise AssertionError("the daemon does not start: " + self.log(begin))
+            time.sleep(0.01)
+
+    def log(self, begin=0):
+        with open(self.log_path, errors="replace") as log:
+            log.seek(begin)
+            return log.read()
+
+    def unmount(self):
+        while os.path.ismount(self.mnt) or self.is_dead():
+            if subprocess.run(["umount", "-l", self.mnt], capture_output=True, check=False).returncode:
+                break
+
+    def is_dead(self):
+        try:
+            os.stat(self.mnt)
+        except OSError as error:
+            return error.errno == errno.ENOTCONN
+        return False
+
+    def kill_daemon(self):
+        self.process.kill()
+        self.process.wait()
+        self.unmount()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            if self.process.wait(LIMIT) != 0:
+                self.complain("status %d: %s" % (self.process.returncode, self.log()[-2000:]))
+        except subprocess.TimeoutExpired:
+            self.complain("the daemon does not end: " + self.log()[-2000:])
+            self.process.kill()
+            self.process.wait()
+        self.unmount()
+        left = [p.name for p in self.cache.iterdir() if p.name.startswith(".tmp")]
+        if left:
+            self.complain("temporary files: %s" % left)
+
+    def children(self):
+        """[(pid, role)] of the daemon's processes; those that a zygote forks have its name."""
+        found = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                for pid in (task / "children").read_text().split():
+                    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                    if len(words) > 2 and words[1] == b"worker":
+                        found.append((int(pid), words[2].decode()))
+        return found
+
+    # ---- Readers ----
+
+    def look(self, image, address):
+        """What is wrong with the answer, or None."""
+        changes, steady = image.changes, image.steady
+        try:
+            got = self.ask(image.id, address)
+            if got is None:
+                return None
+        except OSError as error:
+            self.count(errno.errorcode[error.errno])
+            if error.errno in KNOWN + GONE:
+                return None
+            if error.errno == errno.ENOENT and not (steady and image.steady and changes == image.changes):
+                return None
+            return "%s of %s" % (errno.errorcode[error.errno], image.path.name)
+        self.count("answers")
+        rights = [answers[address] for answers in self.answers] if image.changes else [self.answers[0][address]]
+        return None if got in rights else "%s: %r instead of %r" % (image.path.name, got, rights)
+
+    def ask(self, id, address):
+        """An answer; None where nothing is mounted."""
+        root = os.open(self.mnt, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if os.fstat(root).st_dev == self.place.stat().st_dev:
+                return None
+            fd = os.open(f"{id}/{address}", os.O_RDONLY, dir_fd=root)
+        finally:
+            os.close(root)
+        with open(fd, "rb") as file:
+            return file.read()
+
+    def read(self, seed):
+        rng = random.Random(seed)
+        while not self.stop.is_set():
+            trouble = self.look(rng.choice(self.images), rng.choice(list(self.answers[0])))
+            if trouble:
+                self.complain("wrong: " + trouble)
+                self.count("wrong")
+
+    def settle(self):
+        """All images answer, with the version that is there."""
+        for image in self.images:
+            version = image.versions.index(image.path.read_bytes())
+            address, right = next(iter(self.answers[version].items()))
+            end, got = time.monotonic() + LIMIT, None
+            while time.monotonic() < end:
+                try:
+                    got = (self.mnt / image.id / address).read_bytes()
+                    if got == right:
+                        break
+                except OSError as error:
+                    got = error
+                time.sleep(0.05)
+            else:
+                self.complain("remembered: %s: %r instead of %r: %s" % (image.path.name, got, right, self.log()[-2000:]))
+
+    # ---- Harm ----
+
+    def evict(self, rng):
+        """So that there is something to convert."""
+        for path in (*self.cache.glob("*.gsym"), *(self.place / "shared").rglob("*.gsym")):
+            if rng.random() < 0.5:
+                path.unlink(missing_ok=True)
+        for image in self.images:
+            if rng.random() < 0.3:
+                with image.lock, contextlib.suppress(OSError):
+                    os.utime(image.path, (rng.randrange(10**9), rng.randrange(10**9)))
+
+    def kill_one(self, rng):
+        found = self.children()
+        if found:
+            pid, role = rng.choice(found)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.count("killed " + role)
+
+    def kill_some(self, rng):
+        self.evict(rng)
+        for _ in range(5):
+            self.kill_one(rng)
+            self.stop.wait(rng.random() / 10)
+
+    def kill_all(self, rng):
+        """The daemon itself; its cache stays as it is."""
+        self.evict(rng)
+        self.stop.wait(rng.random() / 2)
+        self.kill_daemon()
+        self.count("killed daemon")
+        self.start()
+
+    def harm_cache(self, rng):
+        """An entry that is in use is swapped with another, cut short, or replaced by a damaged one."""
+        entries = sorted(self.cache.glob("*.gsym"))
+        if len(entries) < 2:
+            self.stop.wait(0.05)
+            return
+        one, other = rng.sample(entries, 2)
+        what = rng.choice(("swapped", "truncated", "damaged", "emptied"))
+        with contextlib.suppress(FileNotFoundError):
+            if what == "swapped":
+                exchange(one, other)
+            elif what == "truncated":
+                os.truncate(one, rng.randrange(one.stat().st_size + 1))
+            else:
+                data = bytearray(one.read_bytes())
+                for _ in range(8 if data and what == "damaged" else 0):
+                    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+                made = self.cache / "made"
+                made.write_bytes(data if what == "damaged" else bytes(len(data)))
+                os.chmod(made, 0o600)
+                os.rename(made, one)
+            self.count("entries " + what)
+        if rng.random() < 0.3:
+            image = rng.choice(self.images)
+            os.utime(image.path, (rng.randrange(10**9), rng.randrange(10**9)))
+        self.stop.wait(rng.random() / 20)
+
+    def harm_source(self, rng):
+        """A file is emptied, cut, made sparse, swapped with another or rewritten, and whole again after a while."""
+        image, other = rng.sample(self.images, 2)
+        what = rng.choice(("truncated", "sparse", "swapped", "rewritten", "replaced"))
+        with self.unsteady(image, other):
+            data = image.path.read_bytes()
+            new = rng.choice(image.versions)
+            if what == "truncated":
+                os.truncate(image.path, rng.randrange(len(data)))
+            elif what == "sparse":
+                os.truncate(image.path, rng.randrange(64, len(data)))
+                os.truncate(image.path, len(data))
+            elif what == "swapped":
+                exchange(image.path, other.path)
+                self.stop.wait(rng.random() / 10)
+                exchange(image.path, other.path)
+            elif what == "rewritten":
+                with open(image.path, "r+b") as file:
+                    for at in range(0, len(new), 4096):
+                        file.write(new[at:at + 4096])
+                    file.truncate()
+            self.stop.wait(rng.random() / 10)
+            made = self.place / "made"
+            made.write_bytes(new)
+            os.rename(made, image.path)
+            self.count("sources " + what)
+            self.await_version(image, new)
+
+    @contextlib.contextmanager
+    def unsteady(self, *images):
+        """Meanwhile they may be missing."""
+        for image in images:
+            image.steady = False
+            image.changes += 1
+        try:
+            yield
+        finally:
+            for image in images:
+                image.changes += 1
+                image.steady = True
+
+    def await_version(self, image, new):
+        """A file that was away comes back with a scan."""
+        address, right = next(iter(self.answers[image.versions.index(new)].items()))
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and not self.stop.is_set():
+            with contextlib.suppress(OSError):
+                if (self.mnt / image.id / address).read_bytes() == right:
+                    return
+            time.sleep(0.01)
+
+    # ---- All of it ----
+
+    def run(self, seconds, *harms, each=None):
+        """@each: called every second."""
+        readers = [threading.Thread(target=self.read, args=(self.seed + n,), daemon=True) for n in range(READERS)]
+        harmers = [threading.Thread(target=self.harm, args=(harm, self.seed + n), daemon=True) for n, harm in enumerate(harms)]
+        for thread in readers + harmers:
+            thread.start()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(1)
+            if each:
+                each()
+        self.stop.set()
+        for thread in readers + harmers:
+            thread.join(LIMIT)
+            if thread.is_alive():
+                self.complain("a reader hangs: " + self.log()[-2000:])
+        self.settle()
+
+    def harm(self, harm, seed):
+        rng = random.Random(seed)
+        while not self.stop.is_set():
+            harm(rng)
+
+
+HARMS = {"kills": "kill_some", "daemons": "kill_all", "cache": "harm_cache", "source": "harm_source"}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("gsymfs")
+    parser.add_argument("gsym")
+    parser.add_argument("harm", choices=HARMS)
+    settings = parser.parse_args()
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        print("skipped: /dev/fuse is missing or closed to this user")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="gsymfs-load-", ignore_cleanup_errors=True) as place:
+        load = Load(os.path.realpath(settings.gsymfs), os.path.realpath(settings.gsym), place, settings.seed)
+        try:
+            load.run(settings.seconds, getattr(load, HARMS[settings.harm]))
+        finally:
+            load.end()
+        for what, n in sorted(load.counts.items()):
+            print("%-20s %d" % (what, n))
+        if not load.counts.get("answers"):
+            load.complain("no answers")
+        return 1 if load.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
