@@ -159,10 +159,13 @@ static void make(const struct machine *machine, enum filter_kind kind, struct pr
 	close(fd);
 }
 
-/* The call's number there, or ABSENT. */
+/* The number of the call of that @name, or number, there; or ABSENT. */
 static int number(const struct machine *machine, const char *name)
 {
-	int nr = seccomp_syscall_resolve_name_arch(machine->arch, name);
+	char *end;
+	int nr = (int)strtol(name, &end, 10);
+	if (*end)
+		nr = seccomp_syscall_resolve_name_arch(machine->arch, name);
 	if (nr >= 0)
 		return nr;
 	for (const struct socket_call *s = machine->sockets; s && s->name; s++)
