@@ -48,9 +48,10 @@ static char *read_failure(const struct cache *cache, const char *name)
 	int fd = cache_entry_open(cache->dir, name);
 	if (fd < 0)
 		return NULL;
-	size_t most = CACHE_NAME_SIZE + FAILURE_TEXT_SIZE + 32 + INPUTS_MAX, size = 0;
+	const uint64_t most = CACHE_NAME_SIZE + FAILURE_TEXT_SIZE + 32 + INPUTS_MAX;
+	size_t size = 0;
 	char *text = NULL;
-	if (fstat(fd, &st) == 0 && (size_t)st.st_size <= most) {
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= most) {
 		size = (size_t)st.st_size;
 		text = malloc(size + 1);
 	}

@@ -167,11 +167,11 @@ static int verify(int fd, uint64_t file_size, const char *key, struct trailer *r
 
 static int map(int fd, const struct trailer *t, struct handle *handle)
 {
-	handle->map_size =
-		(size_t)(t->gsym_size + t->notes_size + t->inputs_size + t->key_size + TRAILER_SIZE);
-	void *at = mmap(NULL, handle->map_size, PROT_READ, MAP_SHARED, fd, 0);
+	uint64_t size = t->gsym_size + t->notes_size + t->inputs_size + t->key_size + TRAILER_SIZE;
+	void *at = file_map(fd, size, MAP_SHARED);
 	if (at == MAP_FAILED)
 		return -errno;
+	handle->map_size = (size_t)size;
 	handle->map = at;
 	handle->gsym = (struct span){at, (size_t)t->gsym_size};
 	handle->notes = (struct span){handle->gsym.data + t->gsym_size, (size_t)t->notes_size};

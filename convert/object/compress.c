@@ -36,14 +36,17 @@ static int inflate_zstd(struct span in, uint8_t *out, size_t size)
 
 /*
  * -EFBIG if @in cannot decompress to @size bytes, or the ratio is implausible: real debug data shrinks to a
- * tenth, and a small file that fills memory is a decompression bomb.
+ * tenth, and a small file that fills memory is a decompression bomb. -ENOMEM if only this machine is too
+ * small.
  */
 static int check_claim(enum compression how, struct span in, uint64_t size)
 {
 	uint64_t ratio = how == COMPRESSION_ZLIB ? ZLIB_BEST_RATIO : ZSTD_BEST_RATIO;
-	if (size > SIZE_MAX / 2 || size / ratio > in.size)
+	if (size / ratio > in.size)
 		return -EFBIG;
-	return size > MODEST_SIZE && size / MODEST_RATIO > in.size ? -EFBIG : 0;
+	if (size > MODEST_SIZE && size / MODEST_RATIO > in.size)
+		return -EFBIG;
+	return size > PTRDIFF_MAX ? -ENOMEM : 0;
 }
 
 int section_reserve(struct object_section *s)

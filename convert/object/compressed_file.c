@@ -52,7 +52,7 @@ const char *compressed_file_format(struct span file)
 
 uint64_t compressed_file_most(uint64_t size)
 {
-	uint64_t most = size > SIZE_MAX / 2 / MODEST_RATIO ? SIZE_MAX / 2 : size * MODEST_RATIO;
+	uint64_t most = size > UINT64_MAX / MODEST_RATIO ? UINT64_MAX : size * MODEST_RATIO;
 	return most > MODEST_SIZE ? most : MODEST_SIZE;
 }
 
@@ -75,6 +75,8 @@ static void inflation_deinit(struct inflation *f)
 
 static int grow(struct inflation *f)
 {
+	if (f->cap > PTRDIFF_MAX / 2)
+		return -ENOMEM;
 	size_t cap = f->cap ? f->cap * 2 : FIRST;
 	void *v = f->v ? mremap(f->v, f->cap, cap, MREMAP_MAYMOVE)
 		       : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

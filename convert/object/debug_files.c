@@ -306,8 +306,9 @@ static bool read_altlink(struct object_file *object, struct altlink *ret)
 	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	bool is_sup = s == sup && (cursor_skip(&c, 2), cursor_u8(&c) != 0);
 	ret->name = cursor_str(&c);
-	ret->id_size = s == sup ? cursor_uleb(&c) : cursor_left(&c);
-	ret->id = cursor_take(&c, ret->id_size);
+	uint64_t size = s == sup ? cursor_uleb(&c) : cursor_left(&c);
+	ret->id = cursor_take(&c, size);
+	ret->id_size = (size_t)size;
 	return cursor_ok(&c) && !is_sup && *ret->name && ret->id_size;
 }
 
@@ -328,7 +329,7 @@ static bool is_alternate(struct object_file *object, const struct altlink *link)
 	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	cursor_skip(&c, 3);
 	(void)cursor_str(&c);
-	size_t size = cursor_uleb(&c);
+	uint64_t size = cursor_uleb(&c);
 	const uint8_t *id = cursor_take(&c, size);
 	return id && size == link->id_size && !memcmp(id, link->id, size);
 }

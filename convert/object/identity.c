@@ -49,11 +49,17 @@ static void hash_loaded(XXH3_state_t *state, const struct object_file *object)
 	}
 }
 
+static bool is_hashed_whole(const struct object_file *object)
+{
+	uint64_t size = object->map_size;
+	return size <= IMAGE_HASH_MAX;
+}
+
 /* How many bytes the hash is of; 0: no more than IMAGE_HASH_MAX would distinguish the file from others. */
 static uint64_t bytes_to_hash(const struct object_file *object)
 {
 	uint64_t total = 0;
-	if (object->map_size <= IMAGE_HASH_MAX)
+	if (is_hashed_whole(object))
 		return object->map_size;
 	for (size_t i = 0; i < object->sections.n; i++)
 		if (is_hashed(&object->sections.v[i]) &&
@@ -69,7 +75,7 @@ static int hash_object(const struct object_file *object, struct image_identity *
 	if (!state)
 		return -ENOMEM;
 	(void)XXH3_128bits_reset(state);
-	if (object->map_size <= IMAGE_HASH_MAX)
+	if (is_hashed_whole(object))
 		hash_bytes(state, object, (struct span){object->map, object->map_size});
 	else
 		hash_loaded(state, object);

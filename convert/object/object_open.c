@@ -114,9 +114,10 @@ static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *
 	if (st.st_size < FILE_SIZE_MIN)
 		return diag_set(diag, -ENOEXEC, "%s: too short for an object file: %lld bytes", object->path,
 				(long long)st.st_size);
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *map = file_map(fd, (uint64_t)st.st_size, MAP_PRIVATE);
 	if (map == MAP_FAILED)
-		return diag_set(diag, -errno, "%s: cannot map: %s", object->path, strerror(errno));
+		return diag_set(diag, -errno, "%s: cannot map %lld bytes: %s", object->path,
+				(long long)st.st_size, strerror(errno));
 	set_bytes(object, (struct span){map, (size_t)st.st_size});
 	object->mtime = (uint64_t)st.st_mtim.tv_sec;
 	object->mapped = true;

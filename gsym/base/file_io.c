@@ -56,6 +56,14 @@ int copy_all(int from, int to, uint64_t size)
 	return 0;
 }
 
+void *file_map(int fd, uint64_t size, int flags)
+{
+	if (size <= PTRDIFF_MAX)
+		return mmap(NULL, (size_t)size, PROT_READ, flags, fd, 0);
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
+
 int file_stat(int fd, struct stat *ret)
 {
 #ifdef FILE_STAT_IS_FSTAT

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -15,6 +16,13 @@ int write_all(int fd, const void *from, size_t size, off_t off);
 
 /* Copies the first @size bytes of @from to the start of @to: 0, -ENOMEM, or as above. */
 int copy_all(int from, int to, uint64_t size);
+
+/*
+ * Maps the first @size bytes for reading, MAP_PRIVATE or MAP_SHARED as @flags say; MAP_FAILED with errno set.
+ * More than PTRDIFF_MAX, which differences of pointers cannot express, are ENOMEM: it is the machine's fault,
+ * not the file's.
+ */
+void *file_map(int fd, uint64_t size, int flags);
 
 /*
  * Where fstat(2) is a system call that fills struct stat as it is. The function of that name may use another

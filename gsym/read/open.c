@@ -50,14 +50,12 @@ static int map_fd(struct gsym_reader *reader, int fd, struct gsym_diag *diag)
 		return diag_set(diag, -errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -EBADMSG, "header at offset 0: not a regular file");
-	if ((uint64_t)st.st_size > SIZE_MAX / 2)
-		return diag_set(diag, -EFBIG, "file of %jd bytes: more than can be mapped",
-				(intmax_t)st.st_size);
 	if (!st.st_size)
 		return 0; /* nothing can be mapped; the header check says what is missing */
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *map = file_map(fd, (uint64_t)st.st_size, MAP_PRIVATE);
 	if (map == MAP_FAILED)
-		return diag_set(diag, -errno, "mmap: %s", strerror(errno));
+		return diag_set(diag, -errno, "cannot map %jd bytes: %s", (intmax_t)st.st_size,
+				strerror(errno));
 	reader->bytes = (struct span){map, (size_t)st.st_size};
 	reader->mapped = true;
 	return 0;

@@ -11,19 +11,19 @@
 #include "gsym/base/file_io.h"
 
 /* The first @size bytes are GSYM, and after that what readers of GSYM ignore (handle.h). */
-static int check_conversion(int fd, size_t size, const atomic_bool *canceled, struct gsym_diag *diag)
+static int check_conversion(int fd, uint64_t size, const atomic_bool *canceled, struct gsym_diag *diag)
 {
 	struct gsym_reader *reader;
-	void *at = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	void *at = size ? file_map(fd, size, MAP_SHARED) : MAP_FAILED;
 	if (!size || at == MAP_FAILED)
 		return diag_set(diag, size ? -errno : -EBADMSG, "the conversion is %s",
 				size ? strerror(errno) : "empty");
-	int err = gsym_reader_open_memory(at, size, &reader, diag);
+	int err = gsym_reader_open_memory(at, (size_t)size, &reader, diag);
 	if (!err) {
 		err = check_gsym_first(reader, canceled, diag);
 		gsym_reader_close(reader);
 	}
-	munmap(at, size);
+	munmap(at, (size_t)size);
 	return err;
 }
 
@@ -52,7 +52,7 @@ int received_object_check(int fd, uint64_t size, uint64_t most, const atomic_boo
 	if (!err && trailer.flags & OBJECT_ZSTD)
 		err = inflate(fd, size, most, &trailer, diag);
 	if (!err && trailer.kind == OBJECT_CONVERSION)
-		err = check_conversion(fd, (size_t)trailer.size, canceled, diag);
+		err = check_conversion(fd, trailer.size, canceled, diag);
 	if (!err)
 		*ret_size = trailer.size + OBJECT_TRAILER;
 	return err;

@@ -12,6 +12,7 @@
 #include "convert/run/share/share_payload.h"
 #include "convert/store/store_object.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
 
 enum {
 	OFFERS_MAX = 64,
@@ -72,7 +73,7 @@ static int write_conversion(struct share *share, const struct share_offer *offer
 		return err;
 	err = share_payload_write(temp.fd, key, offer->facts.id, offer->handle, inputs, &size);
 	/* It is ours alone, so that no other process shortens it. */
-	void *at = err ? MAP_FAILED : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, temp.fd, 0);
+	void *at = err ? MAP_FAILED : file_map(temp.fd, size, MAP_PRIVATE);
 	if (!err && at == MAP_FAILED)
 		err = -errno;
 	if (!err)

@@ -41,7 +41,7 @@ static int setup(void **state)
 	if (!plain || !bytes)
 		return -1;
 	for (size_t i = 0; i < SIZE / sizeof(*plain); i++)
-		plain[i] = number_at(i * sizeof(*plain));
+		store64(&plain[i], number_at(i * sizeof(*plain)), false);
 	size_t size = ZSTD_compress(bytes, most, plain, SIZE, 1);
 	int fd = mkstemp(path);
 	if (fd < 0 || unlink(path) || write(fd, bytes, size) != (ssize_t)size)
@@ -69,7 +69,8 @@ static int teardown(void **state)
 /* Bytes of @s that have pages of this process, of whichever mappings. */
 static uint64_t resident(struct span s)
 {
-	uint64_t from = (uintptr_t)s.data / 4096 * 4096, to = (uintptr_t)s.data + s.size, size = 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t from = (uintptr_t)s.data / page * page, to = (uintptr_t)s.data + s.size, size = 0;
 	unsigned long first = 0, end = 0, kilobytes;
 	char line[512];
 	FILE *f = fopen("/proc/self/smaps", "r");

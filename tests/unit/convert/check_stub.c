@@ -12,7 +12,7 @@
 #include "gsym/base/vec.h"
 
 static const struct stub_machine x86_64 = {.machine = EM_X86_64, .addr_size = 8};
-static const struct stub_machine i386 = {.machine = EM_386, .addr_size = 4, .base = 0x3ff4};
+static const struct stub_machine intel386 = {.machine = EM_386, .addr_size = 4, .base = 0x3ff4};
 static const struct stub_machine aarch64 = {.machine = EM_AARCH64, .addr_size = 8};
 static const struct stub_machine arm = {.machine = EM_ARM, .addr_size = 4};
 static const struct stub_machine arm_be = {.machine = EM_ARM, .addr_size = 4, .big = true, .big_data = true};
@@ -73,15 +73,15 @@ static void x86(void **state)
 	/* the header, and the lazy half of an entry with endbr64 */
 	NONE(&x86_64, 0xff, 0x35, 0xca, 0x2f, 0, 0, 0xff, 0x25, 0xcc, 0x2f, 0, 0);
 	NONE(&x86_64, 0xf3, 0x0f, 0x1e, 0xfa, 0x68, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0);
-	SLOT(&i386, 0x1030, 0x4000, 0xff, 0xa3, 0x0c, 0, 0, 0, 0x68, 0, 0, 0, 0);
-	SLOT(&i386, 0x10e0, 0x3fe4, 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0xa3, 0xf0, 0xff, 0xff, 0xff);
-	SLOT(&i386, 0x8049030, 0x804c000, 0xff, 0x25, 0, 0xc0, 0x04, 0x08);
-	SLOT(&i386, 0x1030, 0x4000, 0x50, 0x8b, 0x83, 0x0c, 0, 0, 0, 0xe8);
-	SLOT(&i386, 0x1030, 0x804c000, 0x50, 0xa1, 0, 0xc0, 0x04, 0x08, 0xe8);
-	struct stub_machine lost = i386;
+	SLOT(&intel386, 0x1030, 0x4000, 0xff, 0xa3, 0x0c, 0, 0, 0, 0x68, 0, 0, 0, 0);
+	SLOT(&intel386, 0x10e0, 0x3fe4, 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0xa3, 0xf0, 0xff, 0xff, 0xff);
+	SLOT(&intel386, 0x8049030, 0x804c000, 0xff, 0x25, 0, 0xc0, 0x04, 0x08);
+	SLOT(&intel386, 0x1030, 0x4000, 0x50, 0x8b, 0x83, 0x0c, 0, 0, 0, 0xe8);
+	SLOT(&intel386, 0x1030, 0x804c000, 0x50, 0xa1, 0, 0xc0, 0x04, 0x08, 0xe8);
+	struct stub_machine lost = intel386;
 	lost.base = 0;
 	NONE(&lost, 0xff, 0xa3, 0x0c, 0, 0, 0);
-	NONE(&i386, 0x50, 0x8b, 0x84);
+	NONE(&intel386, 0x50, 0x8b, 0x84);
 }
 
 static void arm64(void **state)
@@ -201,8 +201,8 @@ static void unknown_machine(void **state)
 static void noise(void **state)
 {
 	(void)state;
-	const struct stub_machine *all[] = {&x86_64,    &i386, &aarch64, &arm,     &arm_be, &riscv64,
-					    &loongarch, &s390, &ppc64,   &ppc64le, &mips};
+	const struct stub_machine *all[] = {&x86_64,    &intel386, &aarch64, &arm,     &arm_be, &riscv64,
+					    &loongarch, &s390,     &ppc64,   &ppc64le, &mips};
 	uint64_t seed = 1;
 	for (int round = 0; round < 20000; round++) {
 		uint8_t bytes[40];
