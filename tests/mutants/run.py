@@ -203,12 +203,21 @@ class Session:
                 csv.DictWriter(file, FIELDS, delimiter="\t", lineterminator="\n").writerow(row)
 
 
+def part_of(files, part):
+    """The rooms of part K of N, by size in turn: for runs beside one another."""
+    which, parts = map(int, part.split("/"))
+    return sorted(files, key=lambda room: (-len(files[room]), room))[which - 1::parts]
+
+
 def try_random(session, options):
     files = product_files()
     if options.room:
         files = {room: files[room] for room in options.room}
     order, streams = stratified(files, options.count, options.seed)
+    chosen = part_of(files, options.part)
     for room in order:
+        if room not in chosen:
+            continue
         for mutant in streams[room]:
             if session.take(mutant) in COUNTED:
                 break
@@ -220,6 +229,7 @@ def main():
     parser.add_argument("--count", type=int, default=200, help="mutants that count")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--room", action="append", help="only this room of CONTRIBUTING.md")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="of N runs beside one another this is the K-th")
     parser.add_argument("--aimed", action="store_true", help="the mutants that aimed.txt asks for")
     parser.add_argument("--at", metavar="FILE:LINE", help="all mutants of one line, or one: OLD becomes NEW")
     parser.add_argument("--test", action="append", help="run this test instead of those of the room")

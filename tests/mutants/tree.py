@@ -22,7 +22,8 @@ class Test:
 
     def __init__(self, row, outputs, source):
         self.name, self.suite = row["name"], row["suite"][0].split(":")[-1]
-        self.command, self.env, self.timeout = row["cmd"], row["env"], row["timeout"] or 30
+        self.command = [sys.executable if word.endswith("/python3") else word for word in row["cmd"]]
+        self.env, self.timeout = row["env"], row["timeout"] or 30
         self.targets = [outputs[d] for d in row["depends"] if d in outputs]
         if self.suite == "fuzz":
             self.command = [re.sub(r"^-runs=\d+", f"-runs={FUZZ_RUNS}", word) for word in self.command]
