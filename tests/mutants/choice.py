@@ -2,9 +2,14 @@
 
 Unit tests that include the header of the changed file come first, in the order of how often they name its function.
 Then the patterns of the room, cheap ones first; within a pattern those that share a word with the path of the file.
+Tests of mounts come last, those first whose scripts have the words of the changed line, its function and its file.
 """
+import collections
 import fnmatch
+import math
 import re
+
+FURTHER = 4  # tests of mounts that the room does not name, if it names any
 
 GSYM_TAIL = ("golden", "crafted", "calls", "gsym source", "segments", "bad-answers", "bad-gsym", "mount-lookup")
 CONVERT_TAIL = ("golden", "crafted", "defects", "calls", "golden symbols", "relocatable", "costly", "bad-answers", "bad-elf",
@@ -64,7 +69,8 @@ TESTS = {
     "fs/sys": ("fs-slots", "mount-daemon", "mount-metrics", "mount-fair", "mount-idle", "mount-access", "mount-watch", *MOUNT),
     "fs/name": ("fs-name", "fs-node", "fuzz-path_name", "mount-names", "mount-by_path", *MOUNT),
     "fs/call": ("fs-call", "mount-cold", "mount-odd", "mount-fair", *MOUNT),
-    "fs/images": ("fs-*", "mount-names", "mount-other_ids", "mount-digests", "mount-handles", "mount-export", "mount-idle", "mount-fragment", *MOUNT),
+    "fs/images": ("fs-catalogue", "fs-choice", "fs-image_find", "fs-kept", "fs-retired", "fs-revision", "fs-stable", "fs-caller", "fs-path_tree",
+                  "mount-names", "mount-other_ids", "mount-digests", "mount-handles", "mount-export", "mount-idle", "mount-fragment", *MOUNT),
     "fs/scan": ("fs-index", "fs-skipped", "fs-titles", "fs-digests", "mount-scan", "mount-source", "mount-sources", "mount-watch",
                 "mount-titles", "mount-by_path", "mount-truncated", "mount-other_ids", "mount-cold", "mount-shared", *MOUNT),
     "fs/convert": ("mount-cold", "mount-cache", "mount-fair", "mount-worker", "mount-idle", "mount-fragment", "mount-urgent", *MOUNT),
@@ -75,8 +81,13 @@ TESTS = {
 }
 
 
+def all_words(text):
+    """The parts of identifiers, too; without the plural, so that "titles" are what "title" is about."""
+    return [word.rstrip("s") for word in re.findall(r"[a-z0-9]{3,}", text.lower())]
+
+
 def words(text):
-    return set(re.findall(r"[a-z0-9]{3,}", text.lower()))
+    return set(all_words(text))
 
 
 def mentions(sources, name, function):
@@ -86,7 +97,22 @@ def mentions(sources, name, function):
     return (f'"{header}"' in text) + 2 * len(re.findall(rf"\b{function}\b", text)) * bool(function)
 
 
-def tests_for(mutant, tests):
+class Relevance:
+    """How much of what a mutant is about stands in the script of a test; rare words weigh more."""
+
+    def __init__(self, tests):
+        self.counts = {name: collections.Counter(all_words(test.script + f" {name}" * 5)) for name, test in tests.items() if test.script}
+        self.spread = collections.Counter(word for counts in self.counts.values() for word in counts)
+
+    def of(self, mutant, name):
+        counts = self.counts.get(name, {})
+        place = words(f"{mutant.name.rsplit('/', 1)[1]} {mutant.function}")
+        wanted = collections.Counter({word: 2 for word in place}) + collections.Counter(words(mutant.old))
+        return sum(weight * math.log(len(self.counts) / self.spread[word]) * (1 + math.log(counts[word]))
+                   for word, weight in wanted.items() if word in counts)
+
+
+def tests_for(mutant, tests, relevance):
     """Tests of the mapping @tests, by name, in the order in which to run them; a test has .sources (text) and .suite."""
     near = [(mentions(t.sources, mutant.name, mutant.function), n) for n, t in tests.items() if t.suite == "unit"]
     found = [n for score, n in sorted(near, key=lambda pair: -pair[0]) if score]
@@ -95,7 +121,9 @@ def tests_for(mutant, tests):
     for pattern in TESTS[max(prefixes, key=len)]:
         matching = fnmatch.filter(tests, pattern)
         found += [n for n in sorted(matching, key=lambda n: -len(path & words(n))) if n not in found]
-    stem = words(mutant.name.rsplit("/", 1)[1])
     late = [n for n in found if tests[n].suite in ("mount", "compare")]
-    late.sort(key=lambda n: -len(stem & words(n)))
+    if late:
+        others = [n for n, t in tests.items() if t.suite == "mount" and n not in late]
+        late += sorted(others, key=lambda n: -relevance.of(mutant, n))[:FURTHER]
+    late.sort(key=lambda n: -relevance.of(mutant, n))
     return [n for n in found if n not in late] + late

@@ -88,10 +88,10 @@ def given(place, change):
 class Trial:
     """One mutant in the copy of the tree."""
 
-    def __init__(self, tree, mutant, only, seconds):
-        self.seconds = seconds
+    def __init__(self, tree, mutant, relevance, options):
+        self.seconds, only = options.seconds, options.test
         self.tree, self.mutant, self.path = tree, mutant, tree.source / mutant.name
-        self.names = choice.tests_for(mutant, tree.tests)
+        self.names = choice.tests_for(mutant, tree.tests, relevance)
         if only:
             self.names = [n for n in tree.tests if n in only]
         self.text = self.path.read_text()
@@ -172,7 +172,7 @@ class Session:
 
     def __init__(self, tree, options):
         self.tree, self.options, self.known = tree, options, equivalents()
-        self.rooms, self.done = rooms(), {}
+        self.rooms, self.done, self.relevance = rooms(), {}, choice.Relevance(tree.tests)
         if options.resume and options.resume.exists():
             with options.resume.open(encoding="utf-8") as file:
                 self.done = {row["key"]: row for row in csv.DictReader(file, delimiter="\t", fieldnames=FIELDS)}
@@ -188,7 +188,7 @@ class Session:
             return row["outcome"]
         else:
             begin = time.monotonic()
-            outcome, test, how = Trial(self.tree, mutant, self.options.test, self.options.seconds).outcome()
+            outcome, test, how = Trial(self.tree, mutant, self.relevance, self.options).outcome()
             seconds = time.monotonic() - begin
         kind = "aimed" if self.options.aimed else "random"
         self.keep(dict(zip(FIELDS, (key, kind, room_of(mutant.name, self.rooms), mutant.name, mutant.line + 1, mutant.rule,

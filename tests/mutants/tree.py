@@ -29,7 +29,8 @@ class Test:
             self.command = [re.sub(r"^-runs=\d+", f"-runs={FUZZ_RUNS}", word) for word in self.command]
         if self.suite == "mount" and self.command[-1].endswith(".py"):
             self.command = self.command + ["-f"]
-        program = Path(self.command[0]).name
+        program, scripts = Path(self.command[0]).name, [word for word in self.command if word.endswith(".py")]
+        self.script = (source / os.path.relpath(scripts[0], source)).read_text() if scripts else ""
         self.sources = [p.read_text() for p in source.glob(f"tests/unit/*/{program}.c")] if self.suite == "unit" else []
 
 
