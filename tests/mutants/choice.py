@@ -62,7 +62,7 @@ TESTS = {
                     "golden peer", "progress", "completion", "mount-tools"),
     "convert/cli/store": STORE,
     "convert/cli/shared": ("golden store", *STORE, "mount-store_command", "mount-shared"),
-    "convert/cli/symbolizer": ("golden symbolizer", "symbolizer clients", "addr2line-real", "symbolizer-real"),
+    "convert/cli/symbolizer": ("golden symbolizer", "no memory", "symbolizer clients", "addr2line-real", "symbolizer-real"),
     "convert/cli/worker": ("fs-sandbox", "object lookup", "mount-worker", "mount-debuginfod", "mount-neighbours", "mount-lookup",
                            "mount-fragment", "golden store"),
     "fs": ("mount-daemon", "mount-tools", "completion", "manuals", *MOUNT),
