@@ -50,15 +50,24 @@ def product_files():
     return files
 
 
-def equivalents():
-    """Changes without a difference, from equivalent.txt: {(file, old, new): reason}."""
-    known = {}
-    for block in (HERE / "equivalent.txt").read_text().split("\n\n"):
-        lines = [line for line in block.splitlines() if not line.startswith("#")]
-        if lines:
-            name, old, new, *reason = lines
-            known[name, old[2:].strip(), new[2:].strip()] = " ".join(reason)
-    return known
+class Equivalents:
+    """Changes without a difference, from equivalent.txt."""
+
+    def __init__(self, path):
+        self.known = {}
+        for block in path.read_text().split("\n\n"):
+            lines = [line for line in block.splitlines() if not line.startswith("#")]
+            if lines:
+                before = lines.pop(1).strip() if lines[1].startswith("  ") else None
+                name, old, new, *reason = lines
+                self.known.setdefault((name, old[2:].strip(), new[2:].strip()), []).append((before, " ".join(reason)))
+
+    def reason(self, mutant, lines):
+        """Why the change of @lines makes no difference, or None. The line before may have to fit, too."""
+        for before, reason in self.known.get((mutant.name, mutant.old.strip(), mutant.new.strip()), []):
+            if before in (None, lines[mutant.line - 1].strip()):
+                return reason
+        return None
 
 
 def stratified(files, count, seed):
@@ -171,7 +180,7 @@ class Session:
     """What was tried, in this run and in earlier ones that --resume continues."""
 
     def __init__(self, tree, options):
-        self.tree, self.options, self.known = tree, options, equivalents()
+        self.tree, self.options, self.known = tree, options, Equivalents(HERE / "equivalent.txt")
         self.rooms, self.done, self.relevance = rooms(), {}, choice.Relevance(tree.tests)
         if options.resume and options.resume.exists():
             with options.resume.open(encoding="utf-8") as file:
@@ -179,9 +188,10 @@ class Session:
 
     def take(self, mutant):
         """The outcome of a mutant, tried unless it is known."""
-        key = mutant.key((ROOT / mutant.name).read_text().split("\n"))
+        lines = (ROOT / mutant.name).read_text().split("\n")
+        key = mutant.key(lines)
         row = self.done.get(key)
-        reason = self.known.get((mutant.name, mutant.old.strip(), mutant.new.strip()))
+        reason = self.known.reason(mutant, lines)
         if reason and (not row or row["outcome"] != "caught"):
             outcome, test, how, seconds = "listed", "", reason, 0
         elif row and not (self.options.again and row["outcome"] == "survived"):
