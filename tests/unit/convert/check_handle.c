@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -45,6 +46,38 @@ static FILE *make(const char *key, const uint8_t *id, size_t id_size)
 				       (struct span){0}),
 			 0);
 	return file;
+}
+
+/* Makes the notes of an entry longer by a byte of its GSYM. */
+static void lengthen_notes(int fd)
+{
+	uint8_t sizes[16];
+	off_t at = lseek(fd, 0, SEEK_END) - TRAILER_SIZE;
+	assert_int_equal(pread(fd, sizes, sizeof(sizes), at), sizeof(sizes));
+	store64(sizes, load64(sizes, false) - 1, false);
+	store64(sizes + 8, load64(sizes + 8, false) + 1, false);
+	assert_int_equal(pwrite(fd, sizes, sizeof(sizes), at), sizeof(sizes));
+}
+
+static void longest_notes(void **state)
+{
+	FILE *file = tmpfile();
+	uint8_t *notes = calloc(NOTES_MAX + 1, 1);
+	uint64_t size;
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(notes);
+	memset(notes, '\n', NOTES_MAX + 1);
+	uint64_t gsym_size = write_gsym(fileno(file), uuid, sizeof(uuid));
+	const struct span most = {notes, NOTES_MAX}, more = {notes, NOTES_MAX + 1}, none = {0};
+	assert_int_equal(trailer_write(fileno(file), KEY, gsym_size, more, none), -EINVAL);
+	assert_int_equal(trailer_write(fileno(file), KEY, gsym_size, most, none), 0);
+	assert_int_equal(handle_peek(fileno(file), KEY, &size, NULL), 0);
+	assert_int_equal(size, gsym_size);
+	lengthen_notes(fileno(file));
+	assert_int_equal(handle_peek(fileno(file), KEY, &size, NULL), -EBADMSG);
+	free(notes);
+	fclose(file);
 }
 
 static int try_open(FILE *file, const char *key)
@@ -206,8 +239,8 @@ static void room_in_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_name),  cmocka_unit_test(peek),   cmocka_unit_test(room_in_memory),
-		cmocka_unit_test(another_image), cmocka_unit_test(damage),
+		cmocka_unit_test(another_name),   cmocka_unit_test(longest_notes), cmocka_unit_test(peek),
+		cmocka_unit_test(room_in_memory), cmocka_unit_test(another_image), cmocka_unit_test(damage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
