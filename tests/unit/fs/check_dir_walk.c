@@ -1,4 +1,4 @@
-/* A walk that meets paths of the longest size that fits, and longer ones. */
+/* What a walk visits: each kind of entry, and paths of the longest size that fits. */
 #include "fs/scan/dir_walk.h"
 
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -70,8 +71,93 @@ static void longest_path(void **state)
 	assert_int_equal(visited_in(PATH_MAX - 1), 0);
 }
 
+/* ---- Kinds of entries ---- */
+
+/* One letter for each visit and the last letter of the name, in the order of names. */
+struct visits {
+	char list[64][3];
+	size_t n;
+};
+
+static void note(struct visits *visits, char kind, const char *path)
+{
+	assert_true(visits->n < sizeof(visits->list) / sizeof(*visits->list));
+	snprintf(visits->list[visits->n++], 3, "%c%c", kind, *path ? path[strlen(path) - 1] : '.');
+}
+
+static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
+{
+	(void)fd;
+	note(user, open_to_all ? 'D' : 'd', path);
+	return 0;
+}
+
+static int visit_file(void *user, const char *path, const struct stat *st, bool open_to_all)
+{
+	assert_true(S_ISREG(st->st_mode));
+	note(user, open_to_all ? 'F' : 'f', path);
+	return 0;
+}
+
+static int visit_link(void *user, const char *path, const struct stat *st)
+{
+	assert_true(S_ISREG(st->st_mode));
+	note(user, 'l', path);
+	return 0;
+}
+
+static int visit_away(void *user, const char *path, int dir, const char *name)
+{
+	(void)dir, (void)name;
+	note(user, 'a', path);
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void visited_are(bool open_to_all, const char *want)
+{
+	const struct log log = {.program = NULL};
+	struct visits visits = {.n = 0};
+	char got[256] = "";
+	const struct walk_visitor visitor = {.dir = visit_dir,
+					     .file = visit_file,
+					     .link = visit_link,
+					     .away = visit_away,
+					     .user = &visits,
+					     .stop_fd = -1,
+					     .log = &log};
+	assert_int_equal(walk(top, open_to_all, &visitor), 0);
+	qsort(visits.list, visits.n, sizeof(*visits.list), by_text);
+	for (size_t i = 0; i < visits.n; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s ", visits.list[i]);
+	assert_string_equal(got, want);
+}
+
+/* A pipe is not even opened: that could block. */
+static void kinds_of_entries(void **state)
+{
+	(void)state;
+	assert_int_equal(chmod(top_path, 0755), 0);
+	assert_int_equal(mkdirat(top, "o", 0711) | mkdirat(top, "p", 0700), 0);
+	assert_int_equal(linkat(top, "ab", top, "o/c", 0) | linkat(top, "ab", top, "p/d", 0), 0);
+	assert_int_equal(
+		symlinkat("ab", top, "1") | symlinkat("nothing", top, "2") | symlinkat("o", top, "3"), 0);
+	assert_int_equal(symlinkat("/etc/passwd", top, "4") | mkfifoat(top, "5", 0600), 0);
+	visited_are(true, "D. Do Fb Fc a2 a3 a4 dp fd l1 ");
+	visited_are(false, "a2 a3 a4 d. do dp fb fc fd l1 ");
+	static const char *const files[] = {"o/c", "p/d", "1", "2", "3", "4", "5"};
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		assert_int_equal(unlinkat(top, files[i], 0), 0);
+	assert_int_equal(unlinkat(top, "o", AT_REMOVEDIR) | unlinkat(top, "p", AT_REMOVEDIR), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(longest_path)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(longest_path),
+					   cmocka_unit_test(kinds_of_entries)};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
