@@ -126,4 +126,7 @@ def tests_for(mutant, tests, relevance):
         others = [n for n, t in tests.items() if t.suite == "mount" and n not in late]
         late += sorted(others, key=lambda n: -relevance.of(mutant, n))[:FURTHER]
     late.sort(key=lambda n: -relevance.of(mutant, n))
-    return [n for n in found if n not in late] + late
+    # Most programs of gsym/ are small; each of the others is linked from many rooms, and seldom notices what it does not name.
+    scores = dict((name, score) for score, name in near)
+    last = [] if mutant.name.startswith("gsym/") else [n for n in found if tests[n].suite == "unit" and not scores[n]]
+    return [n for n in found if n not in late and n not in last] + late + last
