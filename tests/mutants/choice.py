@@ -1,14 +1,16 @@
 """Which tests are run for a mutant, and in which order: those first that are cheap and likely to notice.
 
-Unit tests that include the header of the changed file come first, in the order of how often they name its function.
-Then the patterns of the room, cheap ones first; within a pattern those that share a word with the path of the file.
-Tests of mounts come last, those first whose scripts have the words of the changed line, its function and its file.
+Unit tests that include the header of the changed file or name its function come first, in the order of how often.
+Then the patterns of the room, without unit tests; within a pattern those that share a word with the path of the file.
+Then tests of mounts, those first whose scripts have the words of the changed line, its function and its file; and after
+some of them the other unit tests of the room.
 """
 import collections
 import fnmatch
 import math
 import re
 
+EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
 
 GSYM_TAIL = ("golden", "crafted", "calls", "gsym source", "segments", "bad-answers", "bad-gsym", "mount-lookup")
@@ -126,7 +128,7 @@ def tests_for(mutant, tests, relevance):
         others = [n for n, t in tests.items() if t.suite == "mount" and n not in late]
         late += sorted(others, key=lambda n: -relevance.of(mutant, n))[:FURTHER]
     late.sort(key=lambda n: -relevance.of(mutant, n))
-    # Most programs of gsym/ are small; each of the others is linked from many rooms, and seldom notices what it does not name.
+    # Each program is linked again, and seldom notices what it does not name.
     scores = dict((name, score) for score, name in near)
-    last = [] if mutant.name.startswith("gsym/") else [n for n in found if tests[n].suite == "unit" and not scores[n]]
-    return [n for n in found if n not in late and n not in last] + late + last
+    last = [n for n in found if tests[n].suite == "unit" and not scores[n]]
+    return [n for n in found if n not in late and n not in last] + late[:EARLY] + last + late[EARLY:]

@@ -116,8 +116,8 @@ class Trial:
             self.path.write_text(self.text)
 
     def compiles(self):
-        commands = self.tree.commands(self.mutant.name)
-        return not commands or self.tree.compile(commands[0]["output"])
+        target = self.tree.object_with(self.mutant.name)
+        return not target or self.tree.compile(target)
 
     def is_same(self):
         """Whether -O2 makes the same code. A header has no object of its own."""

@@ -93,6 +93,15 @@ class Tree:
         rows = json.loads((self.build / "compile_commands.json").read_text())
         return [r for r in rows if (Path(r["directory"]) / r["file"]).resolve() == path.resolve()]
 
+    def object_with(self, name):
+        """The object of a source file, or of one that includes this header; None if there is none."""
+        for path in [name, *sorted(str(p.relative_to(self.source)) for p in self.source.rglob("*.c")
+                                   if name.endswith(".h") and f'"{name}"' in p.read_text(errors="replace"))]:
+            rows = self.commands(path)
+            if rows:
+                return rows[0]["output"]
+        return None
+
     def optimized_code(self, name):
         """The bytes of the object that -O2 makes of a file as it is, None if it does not compile."""
         words = shlex.split(self.commands(name)[0]["command"])
