@@ -14,8 +14,8 @@ EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
 
 GSYM_TAIL = ("golden", "crafted", "calls", "gsym source", "segments", "bad-answers", "bad-gsym", "mount-lookup")
-CONVERT_TAIL = ("golden", "crafted", "defects", "calls", "golden symbols", "relocatable", "costly", "bad-answers", "bad-elf",
-                "object lookup", "no memory")
+CONVERT_TAIL = ("golden", "crafted", "golden symbols", "calls", "defects", "relocatable", "costly", "no memory", "object lookup",
+                "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
                "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
 FILTER = ("filter*", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
@@ -41,13 +41,13 @@ TESTS = {
     "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "fuzz-elf"),
     "convert/object/elf": ("stub", "golden symbols", "relocatable", *CONVERT_TAIL, "fuzz-elf"),
     "convert/object/inflate": ("section_stream", "compressed", "compressed files", "fuzz-inflater", *CONVERT_TAIL),
-    "convert/object/macho": ("golden macho", "macho objects", "bad-macho", "bad-fat", "fuzz-macho", "mount-macho"),
-    "convert/object/pdb": ("golden pdb", "pdb crafted", "pdb costly", "pdb files", "fuzz-pdb", "mount-pdb"),
+    "convert/object/macho": ("golden macho", "macho objects", "fuzz-macho", "mount-macho", "bad-macho", "bad-fat"),
+    "convert/object/pdb": ("pdb crafted", "pdb costly", "golden pdb", "pdb files", "fuzz-pdb", "mount-pdb"),
     "convert/object/pe": ("golden pe", "golden pdb", "fuzz-pe", "mount-pe"),
     "convert/dwarf": (*CONVERT_TAIL, "compressed", "matrix-quick", "fuzz-dwarf", "languages", "ways"),
     "convert/build": ("finalize", "annotations", *CONVERT_TAIL, "fragments", "matrix-quick", "folded", "languages"),
     "convert/golang": ("golang", "fuzz-golang"),
-    "convert/codeview": ("golden pdb", "pdb crafted", "pdb costly", "fuzz-codeview"),
+    "convert/codeview": ("pdb crafted", "pdb costly", "golden pdb", "fuzz-codeview"),
     "convert/finish": ("finalize", "emit", "annotations", "text_set", *CONVERT_TAIL, "fuzz-callsites", "folded", "matrix-quick"),
     "convert/breakpad": ("breakpad", "fuzz-breakpad", "bad-breakpad", "golden", "mount-breakpad", "breakpad-real"),
     "convert/verify": ("golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
