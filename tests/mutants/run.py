@@ -200,7 +200,7 @@ class Session:
             begin = time.monotonic()
             outcome, test, how = Trial(self.tree, mutant, self.relevance, self.options).outcome()
             seconds = time.monotonic() - begin
-        kind = "aimed" if self.options.aimed else "random"
+        kind = row["kind"] if row else "aimed" if self.options.aimed else "random"
         self.keep(dict(zip(FIELDS, (key, kind, room_of(mutant.name, self.rooms), mutant.name, mutant.line + 1, mutant.rule,
                                     outcome, test, how, round(seconds), mutant.old.strip(), mutant.new.strip()))))
         return outcome
@@ -233,6 +233,16 @@ def try_random(session, options):
                 break
 
 
+def try_again(session):
+    """The survivors of the table, wherever their lines are now."""
+    survivors = [row for row in session.done.values() if row["outcome"] == "survived"]
+    for row in survivors:
+        lines = (ROOT / row["file"]).read_text().split("\n")
+        for mutant in mutants.mutants_of(ROOT, row["file"], tables=True):
+            if mutant.key(lines) == row["key"]:
+                session.take(mutant)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, help="directory of the copy; kept for the next time")
@@ -244,7 +254,7 @@ def main():
     parser.add_argument("--at", metavar="FILE:LINE", help="all mutants of one line, or one: OLD becomes NEW")
     parser.add_argument("--test", action="append", help="run this test instead of those of the room")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="the table of outcomes: read, continued, appended to")
-    parser.add_argument("--again", action="store_true", help="try survivors of the table once more")
+    parser.add_argument("--again", action="store_true", help="with --resume: try the survivors of the table once more, and no others")
     parser.add_argument("--list", action="store_true", help="with --aimed or --at: show the mutants, try none")
     parser.add_argument("--seconds", type=int, default=600, help="of tests for one mutant; those left then are not run")
     parser.add_argument("--setup", action="append", help="option for meson setup")
@@ -265,7 +275,10 @@ def main():
             print(f"{m.name}:{m.line + 1}  {m.rule}\n       - {m.old.strip()}\n       + {m.new.strip()}")
         return 0
     session = Session(Tree(ROOT, options.work.resolve(), options.setup), options)
-    if chosen is None:
+    if options.again:
+        try_again(session)
+        chosen = []
+    elif chosen is None:
         try_random(session, options)
     for m in chosen or []:
         session.take(m)
