@@ -162,6 +162,18 @@ class AccessTest(MountTest):
                 self.assertEqual("geo" in q_line, may, (user, name, q_line))
                 self.assertEqual("geo" in log_line, may, (user, name, log_line))
 
+    def test_nothing_is_converted_for_those_who_may_not_read_it(self):
+        """What lines after the first ask for is converted ahead, if whoever asks may read it."""
+        private = self.make("private", 1, 0o600, 0o755, None, None)
+        first = {"q.tsv": self.make("a", 2, 0o644, 0o755, None, None), "log": self.make("b", 3, 0o644, 0o755, None, None)}
+        self.mount("allow_other").wait_scanned()
+        for name, form in (("q.tsv", "%s %s\n"), ("log", "#0 %s+%s\n")):
+            lines = "".join(form % (id, self.address) for id in (first[name], private))
+            answer, = self.as_user("other", [(lines, os.path.join(self.mnt, name))])
+            self.assertEqual(answer.count("geo"), self.as_user("other", [(form % (first[name], self.address),
+                                                                          os.path.join(self.mnt, name))])[0].count("geo"))
+            self.assertEqual((self.status(first[name])["state"], self.status(private)["state"]), ("ready", "cold"), name)
+
     def records(self, answer):
         """One text for each address of tab-separated lines: depth 0 begins one."""
         records = []

@@ -72,6 +72,15 @@ class WorkerTest(MountTest):
         self.assertNotIn(self.zygote(daemon), (b"", first))
         self.assertEqual(daemon.log().count("cannot fork a worker"), 1)
 
+    def test_workers_inherit_nothing(self):
+        """Neither the connection to the kernel nor what wakes threads of the daemon: only the socket and standard error."""
+        daemon = self.mount()
+        daemon.wait_scanned()
+        os.stat(os.path.join(self.image(self.id), "image.gsym"))
+        fds = "/proc/%d/fd" % int(self.zygote(daemon))
+        links = {int(fd): os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)}
+        self.assertEqual([link for fd, link in links.items() if fd > 2 and not link.startswith("socket:")], [], links)
+
     def test_zygote_is_replaced_between_workers(self):
         """Not while it forks those that others asked for: each would be started in 3 ms, not forked."""
         content, id = mount_harness.contents(self.path), bytes.fromhex(self.id)

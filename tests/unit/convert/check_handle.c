@@ -3,11 +3,13 @@
 #include "convert/cache/publish.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -45,6 +47,38 @@ static FILE *make(const char *key, const uint8_t *id, size_t id_size)
 				       (struct span){0}),
 			 0);
 	return file;
+}
+
+/* Makes the notes of an entry longer by a byte of its GSYM. */
+static void lengthen_notes(int fd)
+{
+	uint8_t sizes[16];
+	off_t at = lseek(fd, 0, SEEK_END) - TRAILER_SIZE;
+	assert_int_equal(pread(fd, sizes, sizeof(sizes), at), sizeof(sizes));
+	store64(sizes, load64(sizes, false) - 1, false);
+	store64(sizes + 8, load64(sizes + 8, false) + 1, false);
+	assert_int_equal(pwrite(fd, sizes, sizeof(sizes), at), sizeof(sizes));
+}
+
+static void longest_notes(void **state)
+{
+	FILE *file = tmpfile();
+	uint8_t *notes = calloc(NOTES_MAX + 1, 1);
+	uint64_t size;
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(notes);
+	memset(notes, '\n', NOTES_MAX + 1);
+	uint64_t gsym_size = write_gsym(fileno(file), uuid, sizeof(uuid));
+	const struct span most = {notes, NOTES_MAX}, more = {notes, NOTES_MAX + 1}, none = {0};
+	assert_int_equal(trailer_write(fileno(file), KEY, gsym_size, more, none), -EINVAL);
+	assert_int_equal(trailer_write(fileno(file), KEY, gsym_size, most, none), 0);
+	assert_int_equal(handle_peek(fileno(file), KEY, &size, NULL), 0);
+	assert_int_equal(size, gsym_size);
+	lengthen_notes(fileno(file));
+	assert_int_equal(handle_peek(fileno(file), KEY, &size, NULL), -EBADMSG);
+	free(notes);
+	fclose(file);
 }
 
 static int try_open(FILE *file, const char *key)
@@ -203,11 +237,52 @@ static void room_in_memory(void **state)
 	assert_int_equal(atomic_load(&shelf.cache.in_memory), 0);
 }
 
+/* ---- In the directory ---- */
+
+static size_t mappings(void)
+{
+	size_t n = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	assert_non_null(maps);
+	for (int c; (c = getc(maps)) != EOF;)
+		n += c == '\n';
+	fclose(maps);
+	return n;
+}
+
+/* Nothing stays open of an entry that cannot get its name. */
+static void without_a_name(void **state)
+{
+	char path[] = "/tmp/gsymfs-publish-XXXXXX";
+	const struct cache_key key = {.text = KEY};
+	struct gsym_diag diag = {""};
+	struct handle *handle = NULL;
+	struct cache_temp temp;
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	struct cache cache = {.path = path, .dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	assert_int_equal(cache_temp_open(&cache, &temp, &diag), 0);
+	uint64_t size = write_gsym(temp.fd, uuid, sizeof(uuid));
+	assert_int_equal(unlinkat(cache.dir, temp.name, 0), 0);
+	size_t before = mappings();
+	assert_int_equal(cache_publish(&cache, &temp, &key, false, size, (struct span){0}, (struct span){0},
+				       &handle, &diag),
+			 -ENOENT);
+	assert_null(handle);
+	assert_non_null(strstr(diag.text, "cannot rename"));
+	assert_int_equal(mappings(), before);
+	cache_temp_close(&cache, &temp);
+	close(cache.dir);
+	assert_int_equal(rmdir(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_name),  cmocka_unit_test(peek),   cmocka_unit_test(room_in_memory),
-		cmocka_unit_test(another_image), cmocka_unit_test(damage),
+		cmocka_unit_test(another_name),   cmocka_unit_test(longest_notes),
+		cmocka_unit_test(without_a_name), cmocka_unit_test(peek),
+		cmocka_unit_test(room_in_memory), cmocka_unit_test(another_image),
+		cmocka_unit_test(damage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

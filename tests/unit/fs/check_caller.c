@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { OWNER = 1, MEMBER, OWN_GROUP = 11, FILE_GROUP, GROUPS = 4, TOO_MANY = 65537 };
@@ -95,6 +96,14 @@ static void none_when_unknown(void **state)
 	caller_deinit(&root);
 }
 
+static void as_many_as_linux_allows(void **state)
+{
+	(void)state;
+	struct caller caller = ask(MEMBER, TOO_MANY - 1, GROUPS);
+	assert_int_equal(caller.n_groups, GROUPS);
+	caller_deinit(&caller);
+}
+
 /* ---- Who may read ---- */
 
 /* Only the first class that applies counts. */
@@ -144,12 +153,94 @@ static void supplementary_groups(void **state)
 	}
 }
 
+/* ---- Who may search directories ---- */
+
+/* Root and the daemon's own user, whoever that is. */
+static void sees_all(void **state)
+{
+	const uid_t own = geteuid();
+	(void)state;
+	if (own == 0)
+		assert_int_equal(seteuid(OWNER), 0);
+	const struct caller callers[] = {{.uid = 0}, {.uid = geteuid()}, {.uid = geteuid() + 1}};
+	bool sees[ARRAY_SIZE(callers)];
+	for (size_t i = 0; i < ARRAY_SIZE(callers); i++)
+		sees[i] = caller_sees_all(&callers[i]);
+	assert_int_equal(seteuid(own), 0);
+	assert_true(sees[0]);
+	assert_true(sees[1]);
+	assert_false(sees[2]);
+}
+
+/* SOURCE with a directory in it that has @mode, the number of which comes back. */
+static uint32_t make_dirs(struct path_tree *paths, mode_t mode)
+{
+	const struct path_attr open = {.uid = OWNER, .gid = FILE_GROUP, .mode = 0711};
+	const struct path_attr attr = {.uid = OWNER, .gid = FILE_GROUP, .mode = mode};
+	uint32_t top, dir;
+	assert_int_equal(path_tree_enter(paths, PATH_NONE, "", &open, &top), 0);
+	assert_int_equal(path_tree_enter(paths, top, "dir", &attr, &dir), 0);
+	return dir;
+}
+
+/* Without a caller a directory must be open to its owner, its group and others alike. */
+static void every_dir_mode(const struct caller *caller, mode_t class, mode_t mode)
+{
+	struct path_tree paths = {.user = NULL};
+	uint32_t dir = make_dirs(&paths, mode);
+	const mode_t search = S_IXUSR | S_IXGRP | S_IXOTH, read = S_IRUSR | S_IRGRP | S_IROTH;
+	bool may_search = (mode & search & class) == (search & class);
+	bool may_read = (mode & read & class) == (read & class);
+	if (caller_reaches(caller, &paths, dir, false) != may_search ||
+	    caller_reaches(caller, &paths, dir, true) != (may_search && may_read))
+		fail_msg("class %o, mode %o", class, mode);
+	path_tree_deinit(&paths);
+}
+
+static void directories(void **state)
+{
+	const struct caller owner = {.uid = OWNER, .gid = OWN_GROUP},
+			    member = {.uid = MEMBER, .gid = FILE_GROUP};
+	const struct caller other = {.uid = MEMBER, .gid = OWN_GROUP};
+	(void)state;
+	for (mode_t mode = 0; mode <= 0777; mode++) {
+		every_dir_mode(&owner, 0700, mode);
+		every_dir_mode(&member, 0070, mode);
+		every_dir_mode(&other, 0007, mode);
+		every_dir_mode(NULL, 0777, mode);
+	}
+}
+
+/* Those above count, too, but need not be read. */
+static void directories_above(void **state)
+{
+	const struct path_attr open = {.uid = OWNER, .gid = FILE_GROUP, .mode = 0755};
+	const struct caller other = {.uid = MEMBER, .gid = OWN_GROUP};
+	struct path_tree paths = {.user = NULL};
+	uint32_t deep, dir = make_dirs(&paths, 0711);
+	(void)state;
+	assert_int_equal(path_tree_enter(&paths, dir, "deep", &open, &deep), 0);
+	assert_true(caller_reaches(&other, &paths, deep, true));
+	assert_true(caller_reaches(NULL, &paths, deep, true));
+	path_tree_set_attr(&paths, dir, &(struct path_attr){.uid = OWNER, .gid = FILE_GROUP, .mode = 0776});
+	assert_false(caller_reaches(&other, &paths, deep, false));
+	assert_false(caller_reaches(NULL, &paths, deep, false));
+	assert_false(caller_reaches(&other, &paths, deep + 1, false));
+	path_tree_deinit(&paths);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_groups),           cmocka_unit_test(as_many_as_there_are),
-		cmocka_unit_test(none_when_unknown),    cmocka_unit_test(classes),
+		cmocka_unit_test(all_groups),
+		cmocka_unit_test(as_many_as_there_are),
+		cmocka_unit_test(none_when_unknown),
+		cmocka_unit_test(classes),
 		cmocka_unit_test(supplementary_groups),
+		cmocka_unit_test(as_many_as_linux_allows),
+		cmocka_unit_test(sees_all),
+		cmocka_unit_test(directories),
+		cmocka_unit_test(directories_above),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

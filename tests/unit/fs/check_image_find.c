@@ -82,9 +82,11 @@ static void images_that_are_gone(void **state)
 	add(f, A);
 	add(f, B);
 	scanned(f, 0);
+	expect_id(f, "aabbccdd0", A);
 	add(f, B);
 	scanned(f, 0);
 	expect_none(f, A, -ENOENT);
+	assert_int_equal(f->images.sorted.n, 1); /* it leaves nothing */
 	expect_none(f, "aabbccdd0", -ENOENT);
 	expect_id(f, "aabbccdd", B); /* the only one left */
 	mutex_lock(&f->images.lock);

@@ -1,6 +1,7 @@
 /* Inode numbers and the table of address files. */
 #include "fs/name/node.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,28 @@
 #include <cmocka.h>
 
 enum { CONTENT_MAX = 8 << 20 };
+
+static long allowed = -1; /* allocations until one fails; negative: none does */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+static bool fails(void)
+{
+	return allowed >= 0 && allowed-- == 0;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return fails() ? NULL : __real_realloc(p, size);
+}
 
 static uint64_t add(struct nodes *nodes, uint64_t address, size_t size)
 {
@@ -236,6 +259,29 @@ static void answers(void **state)
 	assert_false(ino_answer_place(ino_make(NODE_IMAGE, 1, 1), &place));
 }
 
+/* One allocation after the other fails; then there is a node, as if nothing had happened. */
+static void without_memory(void **state)
+{
+	const struct request request = {.kind = REQUEST_ADDRESS, .address = 1};
+	struct nodes nodes;
+	(void)state;
+	nodes_init(&nodes, CONTENT_MAX);
+	int err = -ENOMEM;
+	for (long n = 0; err; n++) {
+		struct node_id id = {.ino = 0};
+		struct content *content = content_new("x", 1);
+		allowed = n;
+		err = nodes_add(&nodes, NULL, &request, content, &id);
+		bool failed = allowed < 0;
+		allowed = -1;
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+		assert_int_equal(id.ino != 0, !failed);
+		assert_true(failed || n > 2);
+	}
+	assert_int_equal(ino_kind(add(&nodes, 2, 1)), NODE_ADDRESS);
+	nodes_deinit(&nodes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +293,7 @@ int main(void)
 		cmocka_unit_test(wanted_numbers),
 		cmocka_unit_test(snapshots),
 		cmocka_unit_test(answers),
+		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,7 @@ static void dropped_by_bits(void **state)
 			expect(&buf, base, 1, want);
 	}
 	assert_int_equal(stream_buf_write(&buf, STREAM_OFFSET_MAX, false, "x", 1), -EFBIG);
+	assert_int_equal(stream_buf_write(&buf, STREAM_OFFSET_MAX - 1, false, "x", 1), 0);
 	assert_int_equal(stream_buf_write(&buf, INT64_MAX, true, "x", 1), 0);
 	stream_buf_deinit(&buf);
 }

@@ -158,6 +158,57 @@ static void counts_are_claims(void **state)
 	assert_false(cursor_can_hold(&c, UINT64_MAX, 4));
 }
 
+/* Of a size that no field has nothing is read, and the cursor has failed. */
+static void fields_of_a_size(void **state)
+{
+	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	static const struct {
+		unsigned size;
+		uint64_t little, big;
+	} fields[] = {{1, 1, 1},
+		      {2, 0x201, 0x102},
+		      {4, 0x4030201, 0x1020304},
+		      {8, 0x807060504030201, 0x102030405060708}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		struct cursor little = cursor_new(bytes, sizeof(bytes), false);
+		struct cursor big = cursor_new(bytes, sizeof(bytes), true);
+		assert_int_equal(cursor_uint(&little, fields[i].size), fields[i].little);
+		assert_int_equal(cursor_uint(&big, fields[i].size), fields[i].big);
+		assert_int_equal(cursor_off(&big), fields[i].size);
+	}
+	for (unsigned size = 0; size < 20; size++) {
+		struct cursor c = cursor_new(bytes, sizeof(bytes), false);
+		if (size == 1 || size == 2 || size == 4 || size == 8)
+			continue;
+		assert_int_equal(cursor_uint(&c, size), 0);
+		assert_false(cursor_ok(&c));
+		assert_int_equal(cursor_left(&c), 0);
+	}
+}
+
+static void places(void **state)
+{
+	struct cursor c = cursor_new("ab\0cd", 5, false);
+	(void)state;
+	assert_string_equal(cursor_str(&c), "ab");
+	assert_int_equal(cursor_off(&c), 3);
+	assert_null(cursor_str(&c)); /* its end is not in the window */
+	assert_false(cursor_ok(&c));
+	cursor_seek(&c, 0); /* the first failure sticks */
+	assert_int_equal(cursor_left(&c), 0);
+	c = cursor_new("ab", 2, false);
+	cursor_seek(&c, 2);
+	assert_true(cursor_ok(&c));
+	assert_null(cursor_str(&c));
+	c = cursor_new("ab", 2, false);
+	cursor_seek(&c, 3);
+	assert_false(cursor_ok(&c));
+	c = cursor_new(NULL, 0, false);
+	assert_int_equal(cursor_left(&c), 0);
+	assert_int_equal(cursor_u8(&c), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +222,8 @@ int main(void)
 		cmocka_unit_test(first_failure_sticks),
 		cmocka_unit_test(windows_keep_their_bounds),
 		cmocka_unit_test(counts_are_claims),
+		cmocka_unit_test(fields_of_a_size),
+		cmocka_unit_test(places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,13 @@ static void minidumps(void **state)
 		  "Module|libx.so|1|libx.so|" ID "|0x1000|0x1fff|0\n0|0|libx.so|alpha|/src/a.c|6|0x10\n"
 		  "0|1|libx.so|beta|/src/b.h|7|0xf\n0|1|libx.so|alpha|/src/"
 		  "a.c|5|0xf\n0|2|libx.so|f::one()|||0x44\n");
+	/* Which of two functions at an address is meant, its caller tells, but not the next thread. */
+	check_log("0|0|app||||0x10\n0|1|app||||0x144\n0|2|app||||0x18f\n",
+		  "0|0|app|alpha|/src/a.c|6|0x10\n0|1|app|two|/src/a.c|61|0x144\n"
+		  "0|2|app|caller|/src/a.c|70|0x18f\n");
+	check_log("0|0|app||||0x10\n0|1|app||||0x144\n1|0|app||||0x18f\n",
+		  "0|0|app|alpha|/src/a.c|6|0x10\n0|1|app|one|/src/a.c|60|0x144\n"
+		  "1|0|app|caller|/src/a.c|70|0x18f\n");
 	check_unchanged(
 		"0|0|app|f|a.c|1|0x10\n0|0|app||||10\n0|x|app||||0x10\n0|0|||||0x10\n0|0|app||||0x10|\n");
 	check_log("Module libx.so with build-id " ID "\nin [libx.so+0x4]\n",

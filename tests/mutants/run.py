@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Changes one line of product code at a time and looks whether a test notices.
+
+    tests/mutants/run.py --work DIR [--count 200] [--seed 1] [--room ROOM...] [--resume FILE]
+    tests/mutants/run.py --work DIR --aimed [--resume FILE]
+    tests/mutants/run.py --work DIR --at FILE:LINE [OLD NEW]
+    tests/mutants/run.py --report FILE...
+
+Works on a copy of the tracked files in DIR/source, built in DIR/build; the tree itself is never changed, and the copy
+is brought up to date and repaired at every start. README.md explains the outcomes and the files beside this script.
+The exit status is 0 if all mutants that count were caught.
+"""
+import argparse
+import collections
+import csv
+import random
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import choice
+import mutant as mutants
+from report import FIELDS, report
+from tree import Tree
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+COUNTED = ("caught", "survived")
+
+
+def rooms():
+    """The rooms of the table in CONTRIBUTING.md that have sources."""
+    body = (ROOT / "CONTRIBUTING.md").read_text().split("<!-- rooms -->")[1].split("<!-- end of rooms -->")[0]
+    return re.findall(r"^\| `([\w/]+)` \|", body, re.M)
+
+
+def room_of(name, all_rooms):
+    return max((r for r in all_rooms if name.startswith(r + "/")), key=len)
+
+
+def product_files():
+    """C files by room."""
+    all_rooms, files = rooms(), collections.defaultdict(list)
+    for top in ("gsym", "convert", "fs"):
+        for path in sorted((ROOT / top).rglob("*.[ch]")):
+            name = str(path.relative_to(ROOT))
+            files[room_of(name, all_rooms)].append(name)
+    return files
+
+
+class Equivalents:
+    """Changes without a difference, from equivalent.txt."""
+
+    def __init__(self, path):
+        self.known = {}
+        for block in path.read_text().split("\n\n"):
+            lines = [line for line in block.splitlines() if not line.startswith("#")]
+            if lines:
+                before = lines.pop(1).strip() if lines[1].startswith("  ") else None
+                name, old, new, *reason = lines
+                self.known.setdefault((name, old[2:].strip(), new[2:].strip()), []).append((before, " ".join(reason)))
+
+    def reason(self, mutant, lines):
+        """Why the change of @lines makes no difference, or None. The line before may have to fit, too."""
+        for before, reason in self.known.get((mutant.name, mutant.old.strip(), mutant.new.strip()), []):
+            if before in (None, lines[mutant.line - 1].strip()):
+                return reason
+        return None
+
+
+def stratified(files, count, seed):
+    """Endless mutants of each room; a room gets as many as its part of the lines, but at least three."""
+    sizes = {room: sum((ROOT / n).read_text().count("\n") for n in names) for room, names in files.items()}
+    order, streams = [], {}
+    for room, names in sorted(files.items()):
+        order += [room] * max(3, round(count * sizes[room] / sum(sizes.values())))
+        found = [m for n in names if n.endswith(".c") for m in mutants.mutants_of(ROOT, n)]
+        streams[room] = mutants.by_rule_in_turn(found, random.Random(f"{seed}:{room}"))
+    random.Random(f"{seed}").shuffle(order)  # however early it ends, all rooms have their share
+    return order[:count] if len(files) > 1 else order[:1] * count, streams
+
+
+def given(place, change):
+    """The mutants of --at: one, or all of the line."""
+    name, line = place.rsplit(":", 1)
+    number = int(line) - 1
+    if not change:
+        return [m for m in mutants.mutants_of(ROOT, name, tables=True) if m.line == number]
+    old = (ROOT / name).read_text().split("\n")[number]
+    if change[0] not in old:
+        sys.exit(f"{place}: no '{change[0]}' in '{old.strip()}'")
+    return [mutants.Mutant(name, number, "given", old, old.replace(change[0], change[1], 1))]
+
+
+class Trial:
+    """One mutant in the copy of the tree."""
+
+    def __init__(self, tree, mutant, relevance, options):
+        self.seconds, only = options.seconds, options.test
+        self.tree, self.mutant, self.path = tree, mutant, tree.source / mutant.name
+        self.names = choice.tests_for(mutant, tree.tests, relevance)
+        if only:
+            self.names = [n for n in tree.tests if n in only]
+        self.text = self.path.read_text()
+
+    def change(self):
+        lines = self.text.split("\n")
+        assert lines[self.mutant.line] == self.mutant.old
+        lines[self.mutant.line] = self.mutant.new
+        self.path.write_text("\n".join(lines))
+
+    def restore(self):
+        if self.path.read_text() != self.text:
+            self.path.write_text(self.text)
+
+    def compiles(self):
+        target = self.tree.object_with(self.mutant.name)
+        return not target or self.tree.compile(target)
+
+    def is_same(self):
+        """Whether -O2 makes the same code. A header has no object of its own."""
+        if not self.tree.commands(self.mutant.name):
+            return False
+        changed = self.tree.optimized_code(self.mutant.name)
+        self.restore()
+        before = self.tree.optimized_code(self.mutant.name)
+        self.change()
+        return changed == before
+
+    def fails(self, name):
+        """How the test fails because of the change, or None."""
+        if not self.tree.compile(*self.tree.tests[name].targets):
+            return None
+        how, _ = self.tree.run(name, self.tree.limit(name))
+        if how and name not in self.tree.baseline:
+            self.restore()
+            sound = self.tree.sound(name)
+            self.change()
+            if not sound:
+                print(f"{name} fails without any change: left out", flush=True)
+        if not how or self.tree.baseline[name] is None:
+            return None
+        return how if self.tree.tests[name].suite == "unit" or self.fails_again(name) else None
+
+    def fails_again(self, name):
+        """A daemon on a busy machine may fail once for other reasons than the change, which does not count."""
+        self.tree.compile(*self.tree.tests[name].targets)
+        if self.tree.run(name, self.tree.limit(name))[0]:
+            return True
+        print(f"{name} failed once, and then passed with the same change", flush=True)
+        return False
+
+    def outcome(self):
+        """(outcome, the test that failed, how)."""
+        try:
+            self.change()
+            if not self.compiles():
+                return "invalid", "", ""
+            begin, compared = time.monotonic(), False
+            for index, name in enumerate(self.names):
+                if not compared and self.tree.tests[name].suite != "unit":
+                    compared = True
+                    if self.is_same():
+                        return "same", "", ""
+                if time.monotonic() - begin > self.seconds:
+                    return "survived", "", f"{len(self.names) - index} tests not run"
+                if name in self.tree.baseline and self.tree.baseline[name] is None:
+                    continue
+                how = self.fails(name)
+                if how:
+                    return "caught", name, how
+            return ("same", "", "") if not compared and self.is_same() else ("survived", "", "")
+        finally:
+            self.restore()
+
+
+class Session:
+    """What was tried, in this run and in earlier ones that --resume continues."""
+
+    def __init__(self, tree, options):
+        self.tree, self.options, self.known = tree, options, Equivalents(HERE / "equivalent.txt")
+        self.rooms, self.done, self.relevance = rooms(), {}, choice.Relevance(tree.tests)
+        if options.resume and options.resume.exists():
+            with options.resume.open(encoding="utf-8") as file:
+                self.done = {row["key"]: row for row in csv.DictReader(file, delimiter="\t", fieldnames=FIELDS)}
+
+    def take(self, mutant):
+        """The outcome of a mutant, tried unless it is known."""
+        lines = (ROOT / mutant.name).read_text().split("\n")
+        key = mutant.key(lines)
+        row = self.done.get(key)
+        reason = self.known.reason(mutant, lines)
+        if reason and (not row or row["outcome"] != "caught"):
+            outcome, test, how, seconds = "listed", "", reason, 0
+        elif row and not (self.options.again and row["outcome"] == "survived"):
+            return row["outcome"]
+        else:
+            begin = time.monotonic()
+            outcome, test, how = Trial(self.tree, mutant, self.relevance, self.options).outcome()
+            seconds = time.monotonic() - begin
+        kind = row["kind"] if row else "aimed" if self.options.aimed else "random"
+        self.keep(dict(zip(FIELDS, (key, kind, room_of(mutant.name, self.rooms), mutant.name, mutant.line + 1, mutant.rule,
+                                    outcome, test, how, round(seconds), mutant.old.strip(), mutant.new.strip()))))
+        return outcome
+
+    def keep(self, row):
+        print("{outcome:8}  {seconds:4} s  {file}:{line}  {rule}: {test} {how}\n       - {old}\n       + {new}".format(**row), flush=True)
+        self.done[row["key"]] = row
+        if self.options.resume:
+            with self.options.resume.open("a", encoding="utf-8") as file:
+                csv.DictWriter(file, FIELDS, delimiter="\t", lineterminator="\n").writerow(row)
+
+
+def part_of(files, part):
+    """The rooms of part K of N, by size in turn: for runs beside one another."""
+    which, parts = map(int, part.split("/"))
+    return sorted(files, key=lambda room: (-len(files[room]), room))[which - 1::parts]
+
+
+def try_random(session, options):
+    files = product_files()
+    if options.room:
+        files = {room: files[room] for room in options.room}
+    order, streams = stratified(files, options.count, options.seed)
+    chosen = part_of(files, options.part)
+    for room in order:
+        if room not in chosen:
+            continue
+        for mutant in streams[room]:
+            if session.take(mutant) in COUNTED:
+                break
+
+
+def try_again(session):
+    """The survivors of the table, wherever their lines are now."""
+    survivors = [row for row in session.done.values() if row["outcome"] == "survived"]
+    for row in survivors:
+        lines = (ROOT / row["file"]).read_text().split("\n")
+        for mutant in mutants.mutants_of(ROOT, row["file"], tables=True):
+            if mutant.key(lines) == row["key"]:
+                session.take(mutant)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, help="directory of the copy; kept for the next time")
+    parser.add_argument("--count", type=int, default=200, help="mutants that count")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--room", action="append", help="only this room of CONTRIBUTING.md")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="of N runs beside one another this is the K-th")
+    parser.add_argument("--aimed", action="store_true", help="the mutants that aimed.txt asks for")
+    parser.add_argument("--at", metavar="FILE:LINE", help="all mutants of one line, or one: OLD becomes NEW")
+    parser.add_argument("--test", action="append", help="run this test instead of those of the room")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="the table of outcomes: read, continued, appended to")
+    parser.add_argument("--again", action="store_true", help="with --resume: try the survivors of the table once more, and no others")
+    parser.add_argument("--list", action="store_true", help="with --aimed or --at: show the mutants, try none")
+    parser.add_argument("--seconds", type=int, default=600, help="of tests for one mutant; those left then are not run")
+    parser.add_argument("--setup", action="append", help="option for meson setup")
+    parser.add_argument("--report", nargs="+", type=Path, metavar="FILE", help="print tables of outcomes as Markdown")
+    parser.add_argument("change", nargs="*", metavar="OLD NEW", help="with --at")
+    options = parser.parse_args()
+    if options.report:
+        return report(options.report, rooms())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    chosen = None
+    if options.at:
+        chosen = given(options.at, options.change)
+    elif options.aimed:
+        names = [name for files in product_files().values() for name in files]
+        chosen = list(mutants.aimed_mutants(ROOT, names, HERE / "aimed.txt", options.seed))
+    if options.list:
+        for m in chosen or []:
+            print(f"{m.name}:{m.line + 1}  {m.rule}\n       - {m.old.strip()}\n       + {m.new.strip()}")
+        return 0
+    session = Session(Tree(ROOT, options.work.resolve(), options.setup), options)
+    if options.again:
+        try_again(session)
+        chosen = []
+    elif chosen is None:
+        try_random(session, options)
+    for m in chosen or []:
+        session.take(m)
+    return 1 if any(row["outcome"] == "survived" for row in session.done.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

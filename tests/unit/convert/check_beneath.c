@@ -1,0 +1,240 @@
+/*
+ * Files opened below a directory, and who else may open them: in a directory of its own, whose parents every
+ * user may search.
+ */
+#include "convert/os/beneath.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "gsym/base/vec.h"
+
+static char top_path[] = "/tmp/gsymfs-beneath-XXXXXX";
+static int top;
+static bool fstat_fails;
+
+/* With _FILE_OFFSET_BITS=64 that is the name of fstat(2). */
+int __real_fstat64(int fd, struct stat *ret);
+int __wrap_fstat64(int fd, struct stat *ret);
+int __wrap_fstat64(int fd, struct stat *ret)
+{
+	if (!fstat_fails)
+		return __real_fstat64(fd, ret);
+	errno = EIO;
+	return -1;
+}
+
+static void put_file(const char *path, mode_t mode)
+{
+	int fd = openat(top, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(top_path) || chmod(top_path, 0755))
+		return -1;
+	top = open(top_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mkdirat(top, "dir", 0755) || mkdirat(top, "dir/sub", 0755))
+		return -1;
+	put_file("dir/sub/file", 0644);
+	return symlinkat("dir/sub/file", top, "link") || symlinkat("/etc/passwd", top, "out");
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlinkat(top, "link", 0);
+	unlinkat(top, "out", 0);
+	unlinkat(top, "dir/sub/file", 0);
+	unlinkat(top, "dir/sub", AT_REMOVEDIR);
+	unlinkat(top, "dir", AT_REMOVEDIR);
+	close(top);
+	return rmdir(top_path);
+}
+
+static unsigned descriptors(void)
+{
+	unsigned n = 0;
+	DIR *dir = opendir("/proc/self/fd");
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* What open(2) or one of ours gave, closed; 1 for a descriptor. */
+static int opened(int fd)
+{
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 1;
+}
+
+static void nothing_outside(void **state)
+{
+	(void)state;
+	assert_int_equal(opened(open_beneath(top, "dir/sub/file", O_RDONLY)), 1);
+	assert_int_equal(opened(open_beneath(top, "link", O_RDONLY)), -ELOOP);
+	assert_int_equal(opened(open_beneath(top, "../x", O_RDONLY)), -EXDEV);
+	assert_int_equal(opened(open_beneath(top, "/etc/passwd", O_RDONLY)), -EXDEV);
+	assert_int_equal(opened(open_path_inside(top, "link", 0)), 1);
+	assert_int_equal(opened(open_path_inside(top, "dir/../dir/sub", 0)), 1);
+	assert_int_equal(opened(open_path_inside(top, "out", 0)), -ELOOP);
+	assert_int_equal(opened(open_path_inside(top, "dir/../../x", 0)), -EXDEV);
+	assert_int_equal(opened(open_dir_inside(top, "dir/sub", 0)), 1);
+	assert_int_equal(opened(open_dir_inside(top, "dir/sub/file", 0)), -ENOTDIR);
+	assert_int_equal(opened(open_dir_inside(top, "..", 0)), -EXDEV);
+}
+
+static void target_of_a_link(void **state)
+{
+	struct stat want, got = {0};
+	(void)state;
+	unsigned before = descriptors();
+	assert_int_equal(fstatat(top, "dir/sub/file", &want, 0), 0);
+	assert_int_equal(stat_link_beneath(top, "link", &got), 0);
+	assert_int_equal(got.st_ino, want.st_ino);
+	assert_int_equal(stat_link_beneath(top, "out", &got), -EXDEV);
+	assert_int_equal(stat_link_beneath(top, "nothing", &got), -ENOENT);
+	fstat_fails = true;
+	int err = stat_link_beneath(top, "link", &got);
+	fstat_fails = false;
+	assert_int_equal(err, -EIO);
+	assert_int_equal(descriptors(), before);
+}
+
+/* So that a structure that is not filled holds no zeros. */
+static void soil_stack(void)
+{
+	volatile char bytes[4096];
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = 0x55;
+}
+
+static void devices(void **state)
+{
+	struct stat st;
+	struct statfs fs;
+	(void)state;
+	int dir = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || fstatfs(dir, &fs) || fs.f_type != TMPFS_MAGIC)
+		skip();
+	assert_int_equal(fstat(dir, &st), 0);
+	assert_int_equal(local_device(dir), st.st_dev);
+	assert_int_equal(local_device(-1), 0);
+	assert_int_equal(entry_device(dir, ""), st.st_dev);
+	assert_int_equal(entry_device(dir, "gsymfs-nothing"), 0);
+	soil_stack();
+	fstat_fails = true;
+	dev_t unknown = local_device(dir);
+	fstat_fails = false;
+	assert_int_equal(unknown, 0);
+	close(dir);
+	dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(local_device(dir), 0);
+	close(dir);
+}
+
+static bool dir_is_open(const char *path)
+{
+	int fd = openat(top, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	bool open = dir_open_to_all(fd);
+	close(fd);
+	return open;
+}
+
+static bool file_is_open(dev_t avoid)
+{
+	struct stat st;
+	int fd = openat(top, "dir/sub/file", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	bool open = file_open_to_all(fd, &st, avoid);
+	close(fd);
+	return open;
+}
+
+/* Every directory on the way counts, for others, not for the owner or the group. */
+static void open_to_all(void **state)
+{
+	static const mode_t closed[] = {0700, 0750, 0770, 0754, 0776};
+	static const char *const dirs[] = {"dir", "dir/sub"};
+	struct stat st;
+	(void)state;
+	unsigned before = descriptors();
+	assert_int_equal(fstat(top, &st), 0);
+	if (!dir_is_open("."))
+		skip(); /* of a directory for temporary files that only its user may search */
+	assert_true(dir_is_open("dir/sub"));
+	assert_true(file_is_open(0));
+	assert_false(file_is_open(st.st_dev));
+	for (size_t d = 0; d < ARRAY_SIZE(dirs); d++) {
+		for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+			assert_int_equal(fchmodat(top, dirs[d], closed[i], 0), 0);
+			assert_false(dir_is_open("dir/sub"));
+			assert_false(file_is_open(0));
+		}
+		assert_int_equal(fchmodat(top, dirs[d], 0711, 0), 0);
+		assert_true(file_is_open(0));
+	}
+	assert_false(dir_open_to_all(-1));
+	assert_int_equal(descriptors(), before);
+}
+
+/* Another file has the name now: who may read that one tells nothing. */
+static void replaced_file(void **state)
+{
+	struct stat st;
+	(void)state;
+	int fd = openat(top, "dir/sub/file", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	st.st_ino++;
+	assert_false(file_open_to_all(fd, &st, 0));
+	close(fd);
+}
+
+/* Descriptor 0 is one like any other to a daemon whose standard input is closed. */
+static void lowest_descriptor(void **state)
+{
+	(void)state;
+	int saved = fcntl(0, F_DUPFD_CLOEXEC, 100);
+	bool expected = file_is_open(0);
+	int fd = openat(top, "dir/sub/file", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	assert_int_equal(fstat(fd, &st), 0);
+	close(0);
+	bool open = file_open_to_all(fd, &st, 0);
+	if (saved >= 0)
+		dup2(saved, 0);
+	close(saved);
+	close(fd);
+	assert_int_equal(open, expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_outside), cmocka_unit_test(target_of_a_link),
+		cmocka_unit_test(devices),         cmocka_unit_test(open_to_all),
+		cmocka_unit_test(replaced_file),   cmocka_unit_test(lowest_descriptor),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,124 @@
+/* Who may know of a name: of the directory by-name, and of the names that files tell of themselves. */
+#include "images_fixture.h"
+
+#include "fs/images/basename.h"
+#include "fs/images/catalogue.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define TITLE "libtitle.so"
+
+static const struct caller owner = {.uid = OWNER, .gid = GROUP},
+			   stranger = {.uid = STRANGER, .gid = STRANGER};
+static const struct caller root = {.uid = 0};
+
+static uint32_t add_dir(struct images_fixture *f, const char *name, mode_t mode)
+{
+	const struct path_attr attr = {.uid = OWNER, .gid = GROUP, .mode = mode};
+	uint32_t dir = images_add_directory(&f->images, f->top, name, &attr);
+	assert_int_not_equal(dir, PATH_NONE);
+	return dir;
+}
+
+/* The scan meets a file of the image ID in @dir, whose title is TITLE. */
+static void put_in(struct images_fixture *f, uint32_t dir, const char *path, bool titled)
+{
+	struct list woken;
+	list_init(&woken);
+	struct source s = source_file(path, SOURCE_DWARF);
+	s.ino = ++f->ino;
+	s.pass = f->pass;
+	const struct finding finding = {.id = ID, .at = {path, dir, true, f->pass}, .source = s};
+	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
+	if (titled)
+		assert_int_equal(images_add_title(&f->images, ID, TITLE, dir, f->pass), 0);
+}
+
+static bool sees(struct images_fixture *f, const struct caller *caller, const char *name, bool listed)
+{
+	mutex_lock(&f->images.lock);
+	const struct basename *b = images_find_basename(&f->images, name);
+	bool visible = b && basename_is_visible(&f->images, b, caller, listed);
+	mutex_unlock(&f->images.lock);
+	return visible;
+}
+
+static void file_in_a_private_directory(void **state)
+{
+	struct images_fixture *f = *state;
+	put_in(f, add_dir(f, "private", 0700), "program", false);
+	assert_true(sees(f, &root, "program", true));
+	assert_true(sees(f, &owner, "program", true));
+	assert_false(sees(f, &stranger, "program", false));
+	assert_false(sees(f, NULL, "program", false));
+	put_in(f, add_dir(f, "hidden", 0711), "program", false);
+	assert_true(sees(f, &stranger, "program", false));
+	assert_false(sees(f, &stranger, "program", true));
+	put_in(f, add_dir(f, "public", 0755), "program", false);
+	assert_true(sees(f, &stranger, "program", true));
+	scanned(f, 0);
+	/* The next scan finds the private one only. */
+	put_in(f, add_dir(f, "private", 0700), "program", false);
+	scanned(f, 0);
+	assert_true(sees(f, &owner, "program", true));
+	assert_false(sees(f, &stranger, "program", false));
+}
+
+/* Of several directories that tell a title the one that most may search counts, in whatever order. */
+static void title_of_several_directories(void **state)
+{
+	struct images_fixture *f = *state;
+	put_in(f, add_dir(f, "private", 0700), "a", true);
+	assert_true(sees(f, &owner, TITLE, true));
+	assert_false(sees(f, &stranger, TITLE, false));
+	put_in(f, add_dir(f, "hidden", 0711), "b", true);
+	assert_true(sees(f, &stranger, TITLE, false));
+	assert_false(sees(f, &stranger, TITLE, true));
+	put_in(f, add_dir(f, "private", 0700), "c", true);
+	assert_true(sees(f, &stranger, TITLE, false));
+}
+
+static void title_of_the_last_scan(void **state)
+{
+	struct images_fixture *f = *state;
+	put_in(f, add_dir(f, "public", 0755), "a", true);
+	scanned(f, 0);
+	assert_true(sees(f, &stranger, TITLE, true));
+	put_in(f, add_dir(f, "private", 0700), "b", true);
+	scanned(f, 0);
+	assert_true(sees(f, &owner, TITLE, true));
+	assert_true(sees(f, &root, TITLE, true));
+	assert_false(sees(f, &stranger, TITLE, false));
+}
+
+/* One image of that name among those which the caller may know. */
+static void the_only_one(void **state)
+{
+	struct images_fixture *f = *state;
+	struct image *found = NULL;
+	put_in(f, add_dir(f, "private", 0700), "program", false);
+	put_as(f, "fedcba9876543210", WITH(source_file("program", SOURCE_DWARF), w.ino = ++f->ino));
+	scanned(f, 0);
+	mutex_lock(&f->images.lock);
+	assert_int_equal(images_find_only(&f->images, "program", &owner, &found), -ENOTUNIQ);
+	assert_int_equal(images_find_only(&f->images, "nothing", &owner, &found), -ENOENT);
+	assert_null(found);
+	assert_int_equal(images_find_only(&f->images, "program", &stranger, &found), 0);
+	mutex_unlock(&f->images.lock);
+	assert_string_equal(found->id, "fedcba9876543210");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IMAGES_TEST(file_in_a_private_directory),
+		IMAGES_TEST(title_of_several_directories),
+		IMAGES_TEST(title_of_the_last_scan),
+		IMAGES_TEST(the_only_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

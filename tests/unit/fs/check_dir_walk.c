@@ -1,0 +1,163 @@
+/* What a walk visits: each kind of entry, and paths of the longest size that fits. */
+#include "fs/scan/dir_walk.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char top_path[] = "/tmp/gsymfs-walk-XXXXXX";
+static int top;
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(top_path))
+		return -1;
+	top = open(top_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(top, "ab", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return top < 0 || fd < 0 || close(fd);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return unlinkat(top, "ab", 0) || close(top) || rmdir(top_path);
+}
+
+static int note_dir(void *user, const char *path, int fd, bool open_to_all)
+{
+	(void)user, (void)path, (void)fd, (void)open_to_all;
+	return 0;
+}
+
+static int note_file(void *user, const char *path, const struct stat *st, bool open_to_all)
+{
+	size_t *longest = user;
+	(void)st, (void)open_to_all;
+	*longest = strlen(path);
+	return 0;
+}
+
+/* The size of the path of the file "ab" in a directory whose path has @size bytes; 0 if it is not visited. */
+static size_t visited_in(size_t size)
+{
+	static char dir[PATH_MAX];
+	const struct log log = {.program = NULL};
+	size_t found = 0;
+	const struct walk_visitor visitor = {
+		.dir = note_dir, .file = note_file, .user = &found, .stop_fd = -1, .log = &log};
+	memset(dir, 'x', size);
+	dir[size] = 0;
+	assert_int_equal(walk_entry(top, top, dir, "ab", false, &visitor), 0);
+	return found;
+}
+
+static void longest_path(void **state)
+{
+	enum { NAME = 3 /* with its slash */ };
+	(void)state;
+	assert_int_equal(visited_in(0), NAME - 1);
+	assert_int_equal(visited_in(1), NAME + 1);
+	assert_int_equal(visited_in(PATH_MAX - 1 - NAME), PATH_MAX - 1);
+	assert_int_equal(visited_in(PATH_MAX - NAME), 0);
+	assert_int_equal(visited_in(PATH_MAX - 1), 0);
+}
+
+/* ---- Kinds of entries ---- */
+
+/* One letter for each visit and the last letter of the name, in the order of names. */
+struct visits {
+	char list[64][3];
+	size_t n;
+};
+
+static void note(struct visits *visits, char kind, const char *path)
+{
+	assert_true(visits->n < sizeof(visits->list) / sizeof(*visits->list));
+	snprintf(visits->list[visits->n++], 3, "%c%c", kind, *path ? path[strlen(path) - 1] : '.');
+}
+
+static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
+{
+	(void)fd;
+	note(user, open_to_all ? 'D' : 'd', path);
+	return 0;
+}
+
+static int visit_file(void *user, const char *path, const struct stat *st, bool open_to_all)
+{
+	assert_true(S_ISREG(st->st_mode));
+	note(user, open_to_all ? 'F' : 'f', path);
+	return 0;
+}
+
+static int visit_link(void *user, const char *path, const struct stat *st)
+{
+	assert_true(S_ISREG(st->st_mode));
+	note(user, 'l', path);
+	return 0;
+}
+
+static int visit_away(void *user, const char *path, int dir, const char *name)
+{
+	(void)dir, (void)name;
+	note(user, 'a', path);
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void visited_are(bool open_to_all, const char *want)
+{
+	const struct log log = {.program = NULL};
+	struct visits visits = {.n = 0};
+	char got[256] = "";
+	const struct walk_visitor visitor = {.dir = visit_dir,
+					     .file = visit_file,
+					     .link = visit_link,
+					     .away = visit_away,
+					     .user = &visits,
+					     .stop_fd = -1,
+					     .log = &log};
+	assert_int_equal(walk(top, open_to_all, &visitor), 0);
+	qsort(visits.list, visits.n, sizeof(*visits.list), by_text);
+	for (size_t i = 0; i < visits.n; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s ", visits.list[i]);
+	assert_string_equal(got, want);
+}
+
+/* A pipe is not even opened: that could block. */
+static void kinds_of_entries(void **state)
+{
+	(void)state;
+	assert_int_equal(chmod(top_path, 0755), 0);
+	assert_int_equal(mkdirat(top, "o", 0711) | mkdirat(top, "p", 0700), 0);
+	assert_int_equal(linkat(top, "ab", top, "o/c", 0) | linkat(top, "ab", top, "p/d", 0), 0);
+	assert_int_equal(
+		symlinkat("ab", top, "1") | symlinkat("nothing", top, "2") | symlinkat("o", top, "3"), 0);
+	assert_int_equal(symlinkat("/etc/passwd", top, "4") | mkfifoat(top, "5", 0600), 0);
+	visited_are(true, "D. Do Fb Fc a2 a3 a4 dp fd l1 ");
+	visited_are(false, "a2 a3 a4 d. do dp fb fc fd l1 ");
+	static const char *const files[] = {"o/c", "p/d", "1", "2", "3", "4", "5"};
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		assert_int_equal(unlinkat(top, files[i], 0), 0);
+	assert_int_equal(unlinkat(top, "o", AT_REMOVEDIR) | unlinkat(top, "p", AT_REMOVEDIR), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(longest_path),
+					   cmocka_unit_test(kinds_of_entries)};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
