@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
@@ -110,4 +111,16 @@ int store_options_check(const struct store_options *options, struct gsym_diag *d
 	if (scheme == STORE_DIRECTORY && o->ca_file)
 		return diag_set(diag, -EINVAL, "store '%s': a directory has no certificate", o->address);
 	return check_files(o, diag);
+}
+
+void store_options_warn(const struct store_options *options, const struct log *log)
+{
+	const char *const secrets[] = {options->bearer_file, options->netrc_file, options->key_file};
+	struct stat st;
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+		if (secrets[i] && stat(secrets[i], &st) == 0 && st.st_mode & 077)
+			log_warning(log,
+				    "store '%s': '%s' holds a secret and can be used by other users: "
+				    "chmod it to 0600",
+				    options->address, secrets[i]);
 }

@@ -80,6 +80,7 @@ int store_open(const struct store_options *options, const char *program, int sto
 		err = store_directory_check(options->address, log, diag);
 	if (err)
 		return err;
+	store_options_warn(options, log);
 	struct store *store = new_store(options, program);
 	if (!store || !store->program || store->wake_fd < 0) {
 		err = store && store->program ? -errno : -ENOMEM;

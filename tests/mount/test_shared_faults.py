@@ -284,6 +284,20 @@ class SecretsTest(StoreTest):
                 self.assertNotIn(b"AWS_", environment, words)
 
 
+    def test_modes(self):
+        """A token that other users can read is named."""
+        token = os.path.join(self.dir, "token")
+        with open(token, "w") as file:
+            file.write("secret-3")
+        self.store_address = lambda: "http\\://127.0.0.1\\:9/"
+        for mode in (0o600, 0o640, 0o604):
+            os.chmod(token, mode)
+            self.host("shared_bearer=" + token)
+            log = self.daemons[-1].log()
+            self.assertEqual("'%s' holds a secret" % token in log, mode != 0o600, log)
+            self.assertNotIn("secret-3", log)
+
+
 class RefusedTest(StoreTest):
     def refused(self, *options, words, status=1):
         done = run(GSYMFS, "-f", "-o", ",".join(("cache=" + self.cache, *options)), self.source, self.mnt, check=False)
