@@ -74,7 +74,8 @@ int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *
  * that of @key, intact, and signed by a key that is trusted.
  *
  * 0; -EBADMSG: damaged, or of another key; -EPROTO: of another revision; -EPERM: unsigned, of an unknown
- * signer, or with a false signature, while @trust demands one; or the errno of reading.
+ * signer, or with a false signature, while @trust demands one; -ENOKEY: the keys cannot be read; or the errno
+ * of reading.
  */
 int object_check(int fd, uint64_t file_size, const struct store_key *key, struct store_trust *trust,
 		 struct object_trailer *ret, struct gsym_diag *diag);

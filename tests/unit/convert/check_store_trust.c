@@ -229,6 +229,8 @@ static void rotation(void **state)
 	assert_int_equal(verify(trust, old_signature, &diag), -ENOKEY);
 	write_keys(files->trusted, KNOWN_PUBLIC, 0666);
 	assert_int_equal(verify(trust, old_signature, &diag), -ENOKEY);
+	write_keys(files->trusted, "gsymfs-public-1 AA", 0644); /* cut */
+	assert_int_equal(verify(trust, old_signature, &diag), -ENOKEY);
 	write_keys(files->trusted, KNOWN_PUBLIC, 0644);
 	assert_int_equal(verify(trust, old_signature, &diag), 0);
 	write_keys(files->secret, KNOWN_SECRET, 0644);
