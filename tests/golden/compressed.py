@@ -154,7 +154,7 @@ class CompressedTest(unittest.TestCase):
             "between": SKIPPABLE.join(frame(p) for p in pieces),
             "at the end": frame(info) + frame(b"") + SKIPPABLE + frame(b"", size=0, checksum=1),
             "first": SKIPPABLE + frame(info),
-            "largest window": wide(info, 31),
+            "largest window": wide(info, 30 if peers.is_32_bit(GSYM) else 31),  # of libzstd, too
             "window of later frames": frame(pieces[0]) + wide(info[len(pieces[0]):], 27),
         }
         for what, frames in packed.items():

@@ -5,6 +5,7 @@
 """
 import gzip
 import lzma
+import os
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,9 @@ def zstd(data):
     return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True, timeout=60).stdout
 
 
-FORMATS = {"xz": lambda data: lzma.compress(data, preset=1), "gz": lambda data: gzip.compress(data, 6), **({"zst": zstd} if shutil.which("zstd") else {})}
+FORMATS = {"xz": lambda data: lzma.compress(data, preset=1), **({"zst": zstd} if shutil.which("zstd") else {})}
+if os.environ.get("HAVE_ISAL") != "0":  # a build without it leaves gzip to the user
+    FORMATS["gz"] = lambda data: gzip.compress(data, 6)
 
 
 class CompressedFilesTest(unittest.TestCase):
@@ -66,7 +69,10 @@ class CompressedFilesTest(unittest.TestCase):
             # Several compressed pieces, as parallel compressors write.
             halves = compress(whole[:70000]) + compress(whole[70000:])
             self.assertEqual(self.converted(f"file.{ending}", halves), want, ending)
-        self.assertEqual(self.converted("padded.gz", gzip.compress(whole) + bytes(600)), want)
+        if "gz" in FORMATS:
+            self.assertEqual(self.converted("padded.gz", gzip.compress(whole) + bytes(600)), want)
+        else:
+            self.assertRefused("file.gz", gzip.compress(whole), "decompress it first")
 
     def test_debug_file(self):
         """The files that an object file refers to may be compressed, too."""

@@ -39,7 +39,10 @@ def identity_map(pid):
 
 
 def child_waits(ready, go):
-    call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
+    try:
+        call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
+    except OSError as why:
+        raise Unavailable(f"no user namespace: {why}") from None
     os.write(ready, b".")
     os.close(ready)
     os.read(go, 1)  # its map is written by the parent, which still has the privileges
@@ -47,8 +50,8 @@ def child_waits(ready, go):
 
 def register(interpreters):
     """Makes the table and fills it with those of Debian's rows that are asked for."""
-    call("mount", b"none", b"/", None, MS_REC | MS_PRIVATE, None)
     try:
+        call("mount", b"none", b"/", None, MS_REC | MS_PRIVATE, None)
         call("mount", b"binfmt_misc", bytes(TABLE), b"binfmt_misc", 0, None)
     except OSError as why:
         raise Unavailable(f"no table of interpreters in a user namespace: {why} (Linux 6.7 has it)") from None

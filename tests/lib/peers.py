@@ -51,6 +51,12 @@ def gsym_program(argument=None):
     return str(Path(path).absolute())
 
 
+def is_32_bit(program):
+    """Of an ELF program, whether it is for a 32-bit machine."""
+    with open(program, "rb") as f:
+        return f.read(5)[4] == 1
+
+
 def version_of(tool):
     """Major version a tool prints, or 0."""
     if not tool:
