@@ -308,6 +308,7 @@ class Load:
             os.rename(made, image.path)
             self.count("sources " + what)
             self.await_version(image, new)
+            self.await_version(other, other.path.read_bytes())
 
     @contextlib.contextmanager
     def unsteady(self, *images):
