@@ -102,8 +102,11 @@ static bool open_standard_streams(void)
 
 static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 {
-	if (options_parse(argc, argv, &fs->options))
-		return STATUS_USAGE;
+	int err = options_parse(argc, argv, &fs->options);
+	if (err == -ENOMEM)
+		fputs("gsymfs: out of memory\n", stderr);
+	if (err)
+		return err == -ENOMEM ? STATUS_FAILED : STATUS_USAGE;
 	if (fs->options.show_help) {
 		options_print_help(stdout);
 		return STATUS_OK;
