@@ -521,7 +521,12 @@ static int take_operand(struct options *o, const char *arg)
 		return -1;
 	}
 	o->operands[o->n_operands] = strdup(arg);
-	return o->operands[o->n_operands] ? (int)(o->n_operands++, 0) : -1;
+	if (!o->operands[o->n_operands]) {
+		fprintf(stderr, "gsymfs: operand '%s': out of memory\n", arg);
+		return -1;
+	}
+	o->n_operands++;
+	return 0;
 }
 
 /* libfuse's convention: -1 error, 0 consumed, 1 passed on. @key: the index of a switch, or FUSE_OPT_KEY_*. */

@@ -39,9 +39,11 @@
  * Errors in the arguments are reported before the daemon goes to the background. The starting process exits
  * with 0 only when the file system is mounted.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -100,8 +102,11 @@ static bool open_standard_streams(void)
 
 static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 {
-	if (options_parse(argc, argv, &fs->options))
-		return STATUS_USAGE;
+	int err = options_parse(argc, argv, &fs->options);
+	if (err == -ENOMEM)
+		fputs("gsymfs: out of memory\n", stderr);
+	if (err)
+		return err == -ENOMEM ? STATUS_FAILED : STATUS_USAGE;
 	if (fs->options.show_help) {
 		options_print_help(stdout);
 		return STATUS_OK;
@@ -113,15 +118,21 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
 	log_find_journal(&fs->log);
 	fs->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (fs->stop_fd < 0)
+	if (fs->stop_fd < 0) {
+		log_error(&fs->log, "cannot start: %s", strerror(errno));
 		return STATUS_FAILED;
+	}
 	return run(fs) ? STATUS_FAILED : STATUS_OK;
 }
 
 int main(int argc, char **argv)
 {
 	struct gsymfs fs = {.stop_fd = -1, .starter = {-1}};
-	enum exit_status status = open_standard_streams() ? start(&fs, argc, argv) : STATUS_FAILED;
+	enum exit_status status = STATUS_FAILED;
+	if (open_standard_streams())
+		status = start(&fs, argc, argv);
+	else
+		perror("gsymfs: /dev/null"); /* standard error is open, or there is none to tell */
 	free_resources(&fs);
 	return (int)status;
 }

@@ -204,17 +204,23 @@ class Start:
             self.bench.injection.disarm()
             mount.stop()
 
+    def ended(self, mount):
+        """A daemon that could not start says why."""
+        status = mount.stop()
+        if status is None:
+            return "hangs", "neither serving nor ended: " + mount.log()
+        if status == 0 or status < 0 or status == 77:
+            return "crashes", "status %s: %s" % (status, mount.log())
+        return ("clean errors" if mount.log() else WRONG), "status %d: %s" % (status, mount.log())
+
     def look(self, mount, fault):
         if not mount.wait_serving():
-            status = mount.stop()
-            if status is None:
-                return "hangs", "neither serving nor ended: " + mount.log()
-            if status == 0 or status < 0 or status == 77:
-                return "crashes", "status %s: %s" % (status, mount.log())
-            return ("clean errors" if mount.log() else WRONG), "status %d: %s" % (status, mount.log())
+            return self.ended(mount)
         outcome, what = RIGHT, ""
         for name, (id, address, answer) in self.wanted.items():
             seen = judge(mount.answer(id, address), answer)
+            if seen == "wrong ENOENT" and not is_mounted(mount.mnt):
+                return self.ended(mount)
             if seen not in (RIGHT, "clean errors"):
                 return seen, "%s while the fault lasts: %s" % (name, mount.log()[-1500:])
             outcome = seen if seen != RIGHT else outcome

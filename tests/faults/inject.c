@@ -213,10 +213,15 @@ static void record(enum call call, uint64_t n, uint64_t error, void *caller)
 	strncpy(to->object, name ? name + 1 : info.dli_fname ? info.dli_fname : "?", sizeof(to->object) - 1);
 }
 
+static bool is_at_work(void)
+{
+	return file && (atomic_load(&file->armed) || atomic_load(&file->counting));
+}
+
 /* The error of this call, INJECT_SHORT, or 0. */
 static int fails(enum call call, void *caller, void *frame)
 {
-	if (!file || (!atomic_load(&file->armed) && !atomic_load(&file->counting)))
+	if (!is_at_work())
 		return 0;
 	enum role mine = role_now();
 	uint64_t n = atomic_fetch_add(&file->seen[mine][call], 1) + 1;
@@ -229,10 +234,12 @@ static int fails(enum call call, void *caller, void *frame)
 	return (int)file->error;
 }
 
+/* The daemon's connection to the kernel, which is left alone. */
 static bool is_fuse(int fd)
 {
 	struct stat st;
-	return real_syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISCHR(st.st_mode) &&
+	return role == ROLE_DAEMON && is_at_work() &&
+	       real_syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISCHR(st.st_mode) &&
 	       st.st_rdev == makedev(10, 229);
 }
 
@@ -284,11 +291,9 @@ static bool is_fuse(int fd)
 	EXPORT ssize_t name parameters                                    \
 	{                                                                 \
 		static __typeof__(name) *real;                            \
-		int err = fails(CALL_##call, HERE);                       \
+		int err = is_fuse(fd) ? 0 : fails(CALL_##call, HERE);     \
 		if (!real)                                                \
 			real = (__typeof__(real))dlsym(RTLD_NEXT, #name); \
-		if (err && is_fuse(fd))                                   \
-			err = 0;                                          \
 		if (err == INJECT_SHORT) {                                \
 			size = size > 1 ? size / 2 : size;                \
 		} else if (err) {                                         \
@@ -390,8 +395,8 @@ TRANSFER(pwrite64, pwrite, (int fd, const void *from, size_t size, off64_t off),
 /* As many vectors as make half of the transfer are not counted: a short one is one with a vector less. */
 EXPORT ssize_t writev(int fd, const struct iovec *vectors, int n)
 {
-	int err = fails(CALL_writev, HERE);
-	if (!err || is_fuse(fd))
+	int err = is_fuse(fd) ? 0 : fails(CALL_writev, HERE);
+	if (!err)
 		return real_syscall(SYS_writev, fd, vectors, n);
 	if (err == INJECT_SHORT)
 		return real_syscall(SYS_writev, fd, vectors, n > 1 ? n - 1 : n);

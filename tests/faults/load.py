@@ -307,7 +307,9 @@ class Load:
             made.write_bytes(new)
             os.rename(made, image.path)
             self.count("sources " + what)
+            self.await_scans()
             self.await_version(image, new)
+            self.await_version(other, other.path.read_bytes())
 
     @contextlib.contextmanager
     def unsteady(self, *images):
@@ -321,6 +323,22 @@ class Load:
             for image in images:
                 image.changes += 1
                 image.steady = True
+
+    def scans(self):
+        """That have ended; None where nothing is mounted."""
+        with contextlib.suppress(OSError):
+            text = (self.mnt / "metrics").read_text()
+            return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("gsymfs_scans_total{"))
+        return None
+
+    def await_scans(self):
+        """Until one has ended that began after the call: the one before may have met the file as it was, and end after that."""
+        before, end = self.scans(), time.monotonic() + LIMIT
+        while before is not None and time.monotonic() < end and not self.stop.is_set():
+            now = self.scans()
+            if now is None or now >= before + 2:
+                return
+            time.sleep(0.02)
 
     def await_version(self, image, new):
         """A file that was away comes back with a scan."""
