@@ -18,7 +18,7 @@ CONVERT_TAIL = ("golden", "crafted", "golden symbols", "calls", "defects", "relo
                 "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
                "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
-FILTER = ("filter*", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
+FILTER = ("filter*", "memory_map", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
           "fuzz-filter", "mount-log")
 STORE = ("store_key", "store_object", "store_trust", "lease", "breaker", "store-*", "file_digest", "golden store", "store faults",
          "store engines", "store process", "store S3", "fuzz-store_object", "fuzz-xml")
@@ -54,7 +54,7 @@ TESTS = {
     "convert/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
                    "mount-daemon", "mount-by_path"),
     "convert/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
-    "convert/cache": ("cache_*", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
+    "convert/cache": ("cache_*", "fs-name", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
                       "mount-places", "mount-source", "mount-neighbours", "mount-shared"),
     "convert/store": (*STORE, "mount-shared", "mount-shared_faults"),
     "convert/run": ("neighbour", "inputs", "share_inputs", "fetcher", "fs-revision", "object lookup", "golden store", "mount-neighbours",
