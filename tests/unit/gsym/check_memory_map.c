@@ -1,4 +1,4 @@
-/* Which code is at an address, after mappings over one another, and no more of them than there is room for. */
+/* Which code is at an address, after mappings over one another, and more of them than there is room for. */
 #include "gsym/filter/maps/memory_map.h"
 
 #include <setjmp.h>
