@@ -1,6 +1,7 @@
 """Which tests are run for a mutant, and in which order: those first that are cheap and likely to notice.
 
-Unit tests that include the header of the changed file or name its function come first, in the order of how often.
+Unit tests that include the header of the changed file, or name its function, or include another header of its folder come
+first, in this order.
 Then the patterns of the room, without unit tests; within a pattern those that share a word with the path of the file.
 Then tests of mounts, those first whose scripts have the words of the changed line, its function and its file; and after
 some of them the other unit tests of the room.
@@ -96,7 +97,8 @@ def mentions(sources, name, function):
     """How much the sources of a unit test have to do with a file: 0 is nothing."""
     header = re.sub(r"\.c$", ".h", name)
     text = "".join(sources)
-    return (f'"{header}"' in text) + 2 * len(re.findall(rf"\b{function}\b", text)) * bool(function)
+    room = f'#include "{name.rsplit("/", 1)[0]}/'
+    return (f'"{header}"' in text) + (room in text) / 2 + 2 * len(re.findall(rf"\b{function}\b", text)) * bool(function)
 
 
 class Relevance:
