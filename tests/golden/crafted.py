@@ -145,6 +145,17 @@ def folded():
 
 
 @case
+def versions_of_dwarf(b):
+    """From 2 on, which compilers of 1993 wrote, to 5."""
+    for version in range(1, 8):
+        known = 2 <= version <= 5
+        b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), version=version, language=C99)],
+                symbols=[Symbol("s", 0x1100, 0x10)])
+        b.convert(odd=() if known else ("unit skipped: unknown DWARF version",))
+        b.expect(f"version {version}", "\n".join(re.findall(r'(?m)^\[.*"(\w+)"$', b.dump())), "f\ns" if known else "s")
+
+
+@case
 def listed_call_sites_of_merged_functions(b):
     b.build(**folded())
     (b.directory / "y").write_text("""functions:

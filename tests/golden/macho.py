@@ -174,6 +174,8 @@ def exported(gsym):
             base + 0x10c0: "??", base + 0x4000: "??"})
     made = m.Maker()
     made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
+    made.exports = b"\0\1_last\0\11" + b"\3\0\x80\x20"  # a node that ends with the trie, without the number of its edges
+    Bench(gsym, "last").expect(made.file(), {0x1000: "last"})
     made.exports = b"\0\1a\0\0"  # an edge to its own node
     made.symbols = [m.Symbol("_main", 0x1000)]
     Bench(gsym, "circle").expect(made.file(), {0x1000: "main"})

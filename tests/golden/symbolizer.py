@@ -346,6 +346,15 @@ class Symbolizer(unittest.TestCase):
         self.assertIn("\ntwice\n", self.llvm("-e", self.at("gsyms", "app.gsym"), hex(self.second_addr)))
         self.assertIn("\ntwice\n", self.llvm(f"--gsym-file-directory={self.at('gsyms')}", "-e", "app", hex(self.second_addr)))
 
+    def test_colon_in_a_name(self):
+        """FILE:ARCH is tried only where no file is called so."""
+        name = self.at("with:x86_64")
+        shutil.copy(self.second, name)
+        self.assertIn("\ntwice\n", "\n" + self.llvm("-e", name, hex(self.second_addr)))
+        self.assertIn("\ntwice\n", "\n" + self.llvm("-e", f"{self.second}:x86_64", hex(self.second_addr)))
+        self.llvm("-e", f"{self.at('none')}:x86_64", "0", status=1)
+        self.assertIn("No such file or directory", self.err)
+
     # ---- Clients on pipes ----
 
     def client(self, name, *argv):

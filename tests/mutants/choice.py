@@ -1,6 +1,7 @@
 """Which tests are run for a mutant, and in which order: those first that are cheap and likely to notice.
 
-Unit tests that include the header of the changed file or name its function come first, in the order of how often.
+Unit tests that include the header of the changed file, or name its function, or include another header of its folder come
+first, in this order.
 Then the patterns of the room, without unit tests; within a pattern those that share a word with the path of the file.
 Then tests of mounts, those first whose scripts have the words of the changed line, its function and its file; and after
 some of them the other unit tests of the room.
@@ -18,7 +19,7 @@ CONVERT_TAIL = ("golden", "crafted", "golden symbols", "calls", "defects", "relo
                 "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
                "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
-FILTER = ("filter*", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
+FILTER = ("filter*", "memory_map", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
           "fuzz-filter", "mount-log")
 STORE = ("store_key", "store_object", "store_trust", "lease", "breaker", "store-*", "file_digest", "golden store", "store faults",
          "store engines", "store process", "store S3", "fuzz-store_object", "fuzz-xml")
@@ -54,7 +55,7 @@ TESTS = {
     "convert/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
                    "mount-daemon", "mount-by_path"),
     "convert/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
-    "convert/cache": ("cache_*", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
+    "convert/cache": ("cache_*", "fs-name", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
                       "mount-places", "mount-source", "mount-neighbours", "mount-shared"),
     "convert/store": (*STORE, "mount-shared", "mount-shared_faults"),
     "convert/run": ("neighbour", "inputs", "share_inputs", "fetcher", "fs-revision", "object lookup", "golden store", "mount-neighbours",
@@ -96,7 +97,8 @@ def mentions(sources, name, function):
     """How much the sources of a unit test have to do with a file: 0 is nothing."""
     header = re.sub(r"\.c$", ".h", name)
     text = "".join(sources)
-    return (f'"{header}"' in text) + 2 * len(re.findall(rf"\b{function}\b", text)) * bool(function)
+    room = f'#include "{name.rsplit("/", 1)[0]}/'
+    return (f'"{header}"' in text) + (room in text) / 2 + 2 * len(re.findall(rf"\b{function}\b", text)) * bool(function)
 
 
 class Relevance:

@@ -16,6 +16,9 @@ char *__wrap_strdup(const char *text);
 char *__real_strndup(const char *text, size_t size);
 char *__wrap_strndup(const char *text, size_t size);
 int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* With _FORTIFY_SOURCE. */
+int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static bool fails(void)
 {
@@ -35,6 +38,18 @@ char *__wrap_strndup(const char *text, size_t size)
 int __wrap_asprintf(char **ret, const char *format, ...)
 {
 	va_list list;
+	if (fails())
+		return -1;
+	va_start(list, format);
+	int n = vasprintf(ret, format, list);
+	va_end(list);
+	return n;
+}
+
+int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
+{
+	va_list list;
+	(void)flag;
 	if (fails())
 		return -1;
 	va_start(list, format);

@@ -86,7 +86,9 @@ static void images_that_are_gone(void **state)
 	add(f, B);
 	scanned(f, 0);
 	expect_none(f, A, -ENOENT);
+	mutex_lock(&f->images.lock);
 	assert_int_equal(f->images.sorted.n, 1); /* it leaves nothing */
+	mutex_unlock(&f->images.lock);
 	expect_none(f, "aabbccdd0", -ENOENT);
 	expect_id(f, "aabbccdd", B); /* the only one left */
 	mutex_lock(&f->images.lock);

@@ -1,6 +1,7 @@
 /* Files that are skipped: which are listed, for whom, and until when. */
 #include "fs/scan/skipped.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,15 @@ enum { FILES = 300 };
 
 /* Says nothing: what is logged is counted. */
 static const struct log quiet = {.most = (enum log_level) - 1};
+
+static long allowed = -1; /* copies of text until one fails; negative: none does */
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	return allowed >= 0 && allowed-- == 0 ? NULL : __real_strdup(text);
+}
 
 static void add(struct skipped *s, const char *path, const char *reason, bool open_to_all, uint32_t pass)
 {
@@ -101,12 +111,34 @@ static void tells_kinds_apart(void **state)
 	skipped_deinit(&s);
 }
 
+/* A list that is not whole is none. */
+static void without_memory(void **state)
+{
+	enum { COPIES = 4 /* of two files */ };
+	struct skipped s;
+	struct skipped_list list;
+	(void)state;
+	skipped_init(&s, &quiet);
+	add(&s, "a", "damaged", true, 1);
+	add(&s, "b", "damaged", true, 1);
+	for (long n = 0; n < COPIES; n++) {
+		allowed = n;
+		int err = skipped_show(&s, FILE_SKIPPED, true, &list);
+		assert_true(allowed < 0);
+		assert_int_equal(err, -ENOMEM);
+	}
+	allowed = -1;
+	assert_int_equal(count(&s, true), 2);
+	skipped_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_the_first),
 		cmocka_unit_test(forgets),
 		cmocka_unit_test(tells_kinds_apart),
+		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

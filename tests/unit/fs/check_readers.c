@@ -1,0 +1,78 @@
+/* Grace periods: over when those who were inside have left, whoever enters meanwhile. */
+#include "fs/sys/readers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void without_readers(void **state)
+{
+	struct readers readers = {0};
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct grace grace = {{false}};
+		assert_true(readers_grace(&readers, &grace));
+	}
+}
+
+/* In each of the phases. */
+static void one_inside(void **state)
+{
+	struct readers readers = {0};
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct grace grace = {{false}};
+		unsigned parity = readers_enter(&readers);
+		for (int again = 0; again < 5; again++)
+			assert_false(readers_grace(&readers, &grace));
+		readers_leave(&readers, parity);
+		assert_true(readers_grace(&readers, &grace));
+		atomic_fetch_add(&readers.phase, 1);
+	}
+}
+
+/* Whoever enters later does not make it longer for ever. */
+static void others_come_and_go(void **state)
+{
+	struct readers readers = {0};
+	struct grace grace = {{false}};
+	(void)state;
+	unsigned first = readers_enter(&readers);
+	assert_false(readers_grace(&readers, &grace));
+	unsigned second = readers_enter(&readers);
+	readers_leave(&readers, first);
+	bool over = readers_grace(&readers, &grace);
+	unsigned third = readers_enter(&readers);
+	over = over || readers_grace(&readers, &grace);
+	assert_true(over);
+	readers_leave(&readers, second);
+	readers_leave(&readers, third);
+	assert_int_equal(atomic_load(&readers.inside[0]) + atomic_load(&readers.inside[1]), 0);
+}
+
+/* One who read the phase before it changed counts in that which is past. */
+static void late_to_count(void **state)
+{
+	struct readers readers = {0};
+	struct grace first = {{false}}, second = {{false}};
+	(void)state;
+	assert_true(readers_grace(&readers, &first));
+	unsigned parity = (atomic_load(&readers.phase) + 1) & 1;
+	atomic_fetch_add(&readers.inside[parity], 1);
+	for (int again = 0; again < 5; again++)
+		assert_false(readers_grace(&readers, &second));
+	readers_leave(&readers, parity);
+	assert_true(readers_grace(&readers, &second));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_readers),
+		cmocka_unit_test(one_inside),
+		cmocka_unit_test(others_come_and_go),
+		cmocka_unit_test(late_to_count),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

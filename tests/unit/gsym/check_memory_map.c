@@ -1,0 +1,111 @@
+/* Which code is at an address, after mappings over one another, and more of them than there is room for. */
+#include "gsym/filter/maps/memory_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct text_scan scan_of(const char *text)
+{
+	return scan_from(text, text + strlen(text));
+}
+
+static void add(struct memory_map *map, uint64_t start, uint64_t end, uint64_t offset, const char *path)
+{
+	const struct map_line line = {.start = start,
+				      .end = end,
+				      .offset = offset,
+				      .executable = true,
+				      .path = scan_of(path),
+				      .id = scan_of("")};
+	assert_int_equal(memory_map_add_line(map, &line), 0);
+}
+
+/* The module at @address and the address in it, or "none". */
+static void expect(const struct memory_map *map, uint64_t address, const char *module, uint64_t relative)
+{
+	struct log_frame frame = {.address = 0};
+	if (!memory_map_find(map, address, &frame)) {
+		assert_string_equal(module, "none");
+		return;
+	}
+	assert_string_equal(frame.module.name, module);
+	assert_int_equal(frame.address, relative);
+}
+
+static void over_one_another(void **state)
+{
+	struct memory_map map = {.ranges = {0}};
+	(void)state;
+	add(&map, 0x1000, 0x5000, 0, "/a");
+	add(&map, 0x2000, 0x3000, 0, "/b");
+	expect(&map, 0xfff, "none", 0);
+	expect(&map, 0x1000, "/a", 0);
+	expect(&map, 0x1fff, "/a", 0xfff);
+	expect(&map, 0x2000, "/b", 0);
+	expect(&map, 0x2fff, "/b", 0xfff);
+	expect(&map, 0x3000, "/a", 0x2000);
+	expect(&map, 0x4fff, "/a", 0x3fff);
+	expect(&map, 0x5000, "none", 0);
+	add(&map, 0x2800, 0x4000, 0, "anonymous memory");
+	expect(&map, 0x27ff, "/b", 0x7ff);
+	expect(&map, 0x2800, "none", 0);
+	expect(&map, 0x4000, "/a", 0x3000);
+	memory_map_deinit(&map);
+}
+
+/* Ends before or at its start: damaged text. */
+static void empty_range(void **state)
+{
+	struct memory_map map = {.ranges = {0}};
+	(void)state;
+	add(&map, 0x1000, 0x1000, 0, "/a");
+	add(&map, 0x2000, 0x1000, 0, "/a");
+	assert_int_equal(map.ranges.n, 0);
+	expect(&map, 0x1000, "none", 0);
+	memory_map_deinit(&map);
+}
+
+static void no_more_room(void **state)
+{
+	struct memory_map map = {.ranges = {0}};
+	(void)state;
+	for (uint64_t i = 0; i < RANGES_MAX + 100; i++)
+		add(&map, 0x1000 * i, 0x1000 * i + 0x800, 0, "/a");
+	assert_int_equal(map.ranges.n, RANGES_MAX);
+	expect(&map, 0x1000 * (uint64_t)(RANGES_MAX - 1), "/a", 0);
+	expect(&map, 0x1000 * (uint64_t)RANGES_MAX, "none", 0);
+	memory_map_deinit(&map);
+}
+
+/* What a further module covers is not of those before it. */
+static void no_more_modules(void **state)
+{
+	struct memory_map map = {.ranges = {0}};
+	char path[16];
+	(void)state;
+	for (uint64_t i = 0; i < MODULES_MAX; i++) {
+		snprintf(path, sizeof(path), "/%u", (unsigned)i);
+		add(&map, 0x1000 * i, 0x1000 * i + 0x1000, 0, path);
+	}
+	expect(&map, 0x1000 * (MODULES_MAX - UINT64_C(1)), path, 0);
+	add(&map, 0x1000, 0x2000, 0, "/more");
+	expect(&map, 0x1000, "none", 0);
+	add(&map, 0x2000, 0x3000, 0, "/1");
+	expect(&map, 0x2000, "/1", 0);
+	memory_map_deinit(&map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(over_one_another),
+		cmocka_unit_test(empty_range),
+		cmocka_unit_test(no_more_room),
+		cmocka_unit_test(no_more_modules),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
