@@ -13,8 +13,10 @@
 #define CONVERT_RUN_SHARE_SHARE_H
 
 #include "convert/cache/cache.h"
+#include "convert/cache/file_state.h"
 #include "convert/os/mutex.h"
 #include "convert/store/store.h"
+#include "convert/store/store_key.h"
 #include "convert/store/store_trust.h"
 #include "gsym/base/list.h"
 
@@ -31,6 +33,15 @@ enum share_complaint {
 	COMPLAINTS,
 };
 
+/* What its user keeps of the contents of files. Zero: nothing. By any thread. */
+struct share_digests {
+	/* The digest of the file in the state @key; false if it is not known. */
+	bool (*find)(void *user, const struct file_key *key, uint8_t ret[static STORE_DIGEST]);
+	/* It was made. */
+	void (*keep)(void *user, const struct file_key *key, const uint8_t digest[static STORE_DIGEST]);
+	void *user;
+};
+
 struct share {
 	struct store *store; /* NULL: there is none */
 	struct store_trust *trust;
@@ -39,6 +50,7 @@ struct share {
 	const struct log *log;
 	bool bazel;
 	unsigned wait_ms;
+	struct share_digests digests;
 	atomic_bool complained[COMPLAINTS];
 
 	struct mutex lock;

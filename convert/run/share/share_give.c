@@ -179,7 +179,7 @@ static bool rest(void *user)
 static void give_by_content(struct share *share, struct share_offer *offer, struct span inputs)
 {
 	struct store_key key;
-	if (share_facts_digest(&offer->facts, offer->fds, UINT64_MAX, rest, share) ||
+	if (share_facts_digest(&offer->facts, &share->digests, offer->fds, UINT64_MAX, rest, share) ||
 	    share_facts_key(&offer->facts, offer->fds, &key) || !is_unchanged(offer))
 		return;
 	give_under(share, offer, &key, inputs, false);

@@ -20,7 +20,7 @@ static int make_facts(const struct converter *converter, const struct convert_re
 	const int fds[SHARE_FILES] = {fd, -1};
 	int err = share_facts_make(&job, ret);
 	if (!err)
-		err = share_facts_digest(ret, fds, UINT64_MAX, NULL, NULL);
+		err = share_facts_digest(ret, &converter->share->digests, fds, UINT64_MAX, NULL, NULL);
 	return err ? err : share_facts_key(ret, fds, ret_key);
 }
 

@@ -16,6 +16,7 @@ int share_open(struct share *share, const struct share_options *options, const c
 	share->log = log;
 	share->bazel = options->store.bazel;
 	share->wait_ms = options->wait_ms;
+	share->digests = options->digests;
 	if (!sodium_library())
 		return diag_set(diag, -ELIBACC, "a shared store needs libsodium: install libsodium23");
 	int err = options->sign_key || options->trusted_keys

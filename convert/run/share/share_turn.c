@@ -73,7 +73,8 @@ static int make_key(struct share_turn *turn, const struct convert_job *job)
 	bool bazel = job->converter->share->bazel;
 	if (turn->has_key)
 		return 0;
-	int err = share_facts_digest(&turn->facts, fds, DIGEST_SMALL_MAX, NULL, NULL);
+	int err = share_facts_digest(&turn->facts, &job->converter->share->digests, fds, DIGEST_SMALL_MAX,
+				     NULL, NULL);
 	if (!err)
 		err = share_facts_key(&turn->facts, fds, &turn->key);
 	if (err)
