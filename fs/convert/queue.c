@@ -211,6 +211,7 @@ static void begin_conversion(struct queue *queue, struct revision *rev) REQUIRES
 {
 	revision_set_state(queue->images, rev, STATE_CONVERTING);
 	rev->passed_on = false;
+	atomic_store(&rev->elsewhere, false);
 	atomic_store(&rev->progress, 0);
 }
 
@@ -341,6 +342,7 @@ static bool postpone(struct queue *queue, struct revision *rev, struct share_tur
 	asking_pass_on(&queue->asking, rev); /* first: once it is added, another thread may settle it */
 	mutex_lock(&queue->images->lock);
 	bool added = elsewhere_add(&queue->elsewhere, rev, turn, monotonic_ms() + ms) == 0;
+	atomic_store(&rev->elsewhere, added);
 	pthread_cond_broadcast(&queue->converting.wake);
 	mutex_unlock(&queue->images->lock);
 	return added;

@@ -144,6 +144,8 @@ struct revision {
 
 	atomic_uint progress; /* per cent, while converting */
 	_Atomic pid_t worker; /* that converts it, 0 = none */
+	/* In STATE_CONVERTING: another host has the lease, as far as is known, and no worker was started. */
+	atomic_bool elsewhere;
 };
 
 struct image {

@@ -2,6 +2,7 @@
 """Conversions that hosts share by a directory."""
 
 import glob
+import json
 import os
 import shutil
 import signal
@@ -249,9 +250,15 @@ class LeaseTest(StoreTest):
         first, gate = self.gated_host()
         reader = self.reader(self.id, "functions.tsv", mnt=first)
         wait_until(lambda: self.entries("lease"), "the lease")
+        gate.wait_started()
         second = self.host()
         waiting = self.reader(self.id, "functions.tsv", mnt=second)
         wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
+        wait_until(lambda: self.status(self.id, second).get("converter") == "elsewhere", "that status says so")
+        self.assertEqual([self.status(self.id, mnt)["state"] for mnt in (first, second)], ["converting 0%", "converting"])
+        self.assertEqual(self.status(self.id, first)["converter"], "here")
+        info = json.loads(self.read(self.id, "info.json", mnt=second))
+        self.assertEqual((info["state"], info["converter"], info.get("progress")), ("converting", "elsewhere", None))
         self.assertIn("leaf_3", self.answer(second))
         self.assertEqual(self.status(self.id, second)["tier"], "fragments")
         other = mount_harness.build_id(self.compile_other())
@@ -261,6 +268,7 @@ class LeaseTest(StoreTest):
         outputs = {self.finish(process)[:2] for process in (reader, waiting)}
         self.assertEqual(len(outputs), 1)
         self.assertEqual(self.status(self.id, second)["conversions"], "0")
+        self.assertNotIn("converter", self.status(self.id, second))
         self.assertEqual(self.shares(second, "waited"), 1)
 
     def test_holder_that_was_killed(self):
