@@ -97,7 +97,7 @@ void queue_init(struct queue *queue)
 {
 	stage_init(&queue->opening);
 	stage_init(&queue->converting);
-	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting);
+	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting, &queue->elsewhere);
 	queue->images->open = park;
 	queue->images->opener = queue;
 	idle_init(&queue->idle, queue->images);
@@ -210,7 +210,7 @@ static void offer_fragment(void *user, struct handle *handle)
 static void begin_conversion(struct queue *queue, struct revision *rev) REQUIRES(&queue->images->lock)
 {
 	revision_set_state(queue->images, rev, STATE_CONVERTING);
-	rev->passed_on = false;
+	rev->passed_on = rev->hurried = false;
 	atomic_store(&rev->elsewhere, false);
 	atomic_store(&rev->progress, 0);
 }
@@ -343,6 +343,8 @@ static bool postpone(struct queue *queue, struct revision *rev, struct share_tur
 	mutex_lock(&queue->images->lock);
 	bool added = elsewhere_add(&queue->elsewhere, rev, turn, monotonic_ms() + ms) == 0;
 	atomic_store(&rev->elsewhere, added);
+	if (rev->hurried)
+		elsewhere_hurry(&queue->elsewhere, queue->converter->share, rev);
 	pthread_cond_broadcast(&queue->converting.wake);
 	mutex_unlock(&queue->images->lock);
 	return added;

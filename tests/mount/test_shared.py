@@ -227,11 +227,11 @@ class SharedTest(StoreTest):
 
 
 class LeaseTest(StoreTest):
-    def gated_host(self):
+    def gated_host(self, *options):
         """A host whose worker waits at a gate, and the gate."""
         gate = mount_harness.Gate(self)
         gate.shut()
-        return self.host("worker=" + gate.worker), gate
+        return self.host("worker=" + gate.worker, *options), gate
 
     def use_program(self):
         """A program of so many units that an address is answered from one."""
@@ -270,6 +270,21 @@ class LeaseTest(StoreTest):
         self.assertEqual(self.status(self.id, second)["conversions"], "0")
         self.assertNotIn("converter", self.status(self.id, second))
         self.assertEqual(self.shares(second, "waited"), 1)
+
+    def test_answers_that_fragments_do_not_have(self):
+        """Of an image of one unit: they wait for another host no longer than for the store."""
+        os.truncate(self.path, 20 << 30)  # 200 seconds are predicted for it, and waited for ten times as long
+        first, gate = self.gated_host("digest_rate=0")
+        self.reader(self.id, "functions.tsv", mnt=first)
+        wait_until(lambda: self.entries("lease"), "the lease")
+        gate.wait_started()
+        second = self.host("digest_rate=0", "shared_wait=250", "threads=1")
+        waiting = self.reader(self.id, "functions.tsv", mnt=second)
+        wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
+        self.assertIn("geo::point::norm", self.answer(second))
+        self.assertEqual(self.status(self.id, first)["state"], "converting 0%")
+        self.assertEqual(self.finish(waiting)[0], 0)
+        self.assertEqual(self.conversions(second), 1)
 
     def test_holder_that_was_killed(self):
         first, gate = self.gated_host()

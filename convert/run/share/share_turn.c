@@ -28,6 +28,7 @@ struct share_turn {
 	struct lease lease;
 	bool has_lease;   /* it was begun */
 	bool waited;      /* for another host, */
+	int64_t began;    /* the first look for it */
 	int64_t patience; /* until this time at most, whatever the store says of its lease */
 	struct share_hold *hold;
 
@@ -259,7 +260,8 @@ static enum share_step ask_for_turn(struct share *share, struct share_turn *turn
 		atomic_fetch_add_explicit(&share->counters.leases_waited, 1, memory_order_relaxed);
 	turn->waited = true;
 	job_fail(job->out, VERDICT_ELSEWHERE, -EAGAIN);
-	job->out->wait_ms = turn->lease.wait_ms;
+	int64_t left = turn->patience - monotonic_ms();
+	job->out->wait_ms = turn->lease.wait_ms < left ? turn->lease.wait_ms : left > 0 ? (unsigned)left : 0;
 	return SHARE_ELSEWHERE;
 }
 
@@ -313,11 +315,21 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 		return SHARE_CONVERT;
 	}
 	turn->until = monotonic_ms() + share->wait_ms;
-	if (!turn->patience)
-		turn->patience = monotonic_ms() + patience_ms(job);
+	if (!turn->patience) {
+		turn->began = monotonic_ms();
+		turn->patience = turn->began + patience_ms(job);
+	}
 	if (turn->waited && turn->until > turn->patience)
 		turn->until = turn->patience;
 	return attempt(share, turn, job);
+}
+
+int64_t share_turn_hurry(const struct share *share, struct share_turn *turn)
+{
+	int64_t most = turn->began + share->wait_ms;
+	if (turn->patience > most)
+		turn->patience = most;
+	return turn->patience;
 }
 
 /* ---- While the worker runs ---- */
