@@ -37,6 +37,8 @@ struct convert_job {
  * outcome set. Undone by job_close().
  */
 int job_prepare(struct convert_job *job);
+/* The input files alone. */
+int job_open_files(struct convert_job *job);
 /* The same without the temporary file, for a job that is to make fragments only. */
 int job_prepare_fragments(struct convert_job *job);
 void job_close(struct convert_job *job);

@@ -45,8 +45,8 @@ struct store;
  * answer for two seconds is checked later. Starts no process, and connects to no server.
  *
  * @program:  the gsym program, borrowed
- * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_DELETE, which
- *            gives leases back, and STORE_PUT that have begun: these have until store_close()
+ * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_PUT and
+ *            STORE_DELETE, which spare other hosts work: these have until store_close()
  * @log:      borrowed, as is @counters
  */
 int store_open(const struct store_options *options, const char *program, int stop_fd, const struct log *log,
@@ -125,6 +125,9 @@ struct store_call *store_start(struct store *store, const struct store_request *
 
 /* Waits until monotonic_ms() is @until. True, with @ret, if it ended. May be called again. */
 bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret);
+
+/* No wait, whether it has begun or not, ends later than that from now on: for a client that ends. */
+void store_limit_waits(struct store *store, int64_t until);
 
 /* Whether the first byte of the answer has come. */
 bool store_has_begun(const struct store_call *call);

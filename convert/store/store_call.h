@@ -59,6 +59,7 @@ struct store {
 	/* All guarded by the lock, but for what only the thread uses. */
 	bool has_thread, is_closing, is_stopped;
 	int64_t close_by;
+	int64_t wait_by; /* no call is waited for any longer; INT64_MAX: each as long as its caller says */
 	pthread_t thread;
 	struct store_call *first, **last; /* the queue */
 	unsigned n_calls;                 /* in the queue, and with a flight */

@@ -63,6 +63,7 @@ static struct store *new_store(const struct store_options *options, const char *
 	mutex_init(&store->lock, LOCK_STORE);
 	monotonic_cond_init(&store->ended);
 	atomic_init(&store->refs, 1);
+	store->wait_by = INT64_MAX;
 	store->last = &store->first;
 	store->program = strdup(program);
 	store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -202,6 +203,12 @@ static int fill_call(struct store_call *call, const struct store_request *reques
 	return 0;
 }
 
+/* What only reads has no use when the client ends. */
+static bool is_of_use(enum store_operation operation)
+{
+	return operation == STORE_PUT || operation == STORE_DELETE;
+}
+
 static bool is_readable(int fd)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -212,7 +219,7 @@ static bool is_readable(int fd)
 static int refusal(struct store *store, enum store_operation operation, bool stops) REQUIRES(&store->lock)
 {
 	const int64_t now = monotonic_ms();
-	if (store->is_closing || (stops && operation != STORE_DELETE))
+	if (store->is_closing || (stops && !is_of_use(operation)))
 		return -ECANCELED;
 	if (operation == STORE_PUT && now < store->read_only_until)
 		return -EACCES;
@@ -278,15 +285,27 @@ struct store_call *store_start(struct store *store, const struct store_request *
 bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret)
 {
 	struct store *store = call->store;
-	const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
 	mutex_lock(&store->lock);
-	while (call->state != CALL_DONE && monotonic_ms() < until)
+	for (;;) {
+		int64_t by = until < store->wait_by ? until : store->wait_by;
+		const struct timespec at = {.tv_sec = by / 1000, .tv_nsec = by % 1000 * 1000000};
+		if (call->state == CALL_DONE || monotonic_ms() >= by)
+			break;
 		mutex_wait_until(&store->lock, &store->ended, &at);
+	}
 	bool is_done = call->state == CALL_DONE;
 	if (is_done)
 		*ret = call->reply;
 	mutex_unlock(&store->lock);
 	return is_done;
+}
+
+void store_limit_waits(struct store *store, int64_t until)
+{
+	mutex_lock(&store->lock);
+	store->wait_by = until;
+	pthread_cond_broadcast(&store->ended);
+	mutex_unlock(&store->lock);
 }
 
 bool store_has_begun(const struct store_call *call)

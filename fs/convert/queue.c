@@ -295,10 +295,12 @@ static void *open_images(void *arg)
 		revision_request(queue->images, rev, &request);
 		bool there = convert_from_cache(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
-		if (there)
+		if (there) {
 			settle(queue, rev, &outcome);
-		else
+			share_give(queue->converter->share, outcome.offer);
+		} else {
 			enqueue_conversion(queue, rev);
+		}
 	}
 	return NULL;
 }
@@ -464,10 +466,12 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 		give_up(queue, rev, &outcome);
 		return;
 	}
-	if (there)
+	if (there) {
 		settle(queue, rev, &outcome);
-	else
+		share_give(queue->converter->share, outcome.offer);
+	} else {
 		finish_conversion(queue, rev, &outcome);
+	}
 	mutex_lock(&queue->images->lock);
 	idle_end(&queue->idle);
 	mutex_unlock(&queue->images->lock);

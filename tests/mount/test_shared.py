@@ -203,6 +203,20 @@ class SharedTest(StoreTest):
         self.assertEqual(self.answer(mnt), want)
         self.assertEqual((self.conversions(mnt), self.status(self.id, mnt)["origin"]), (0, "store"))
 
+    def test_large_file_delays_no_other(self):
+        """The content of one is read for minutes, while others are given."""
+        os.truncate(self.path, 200 << 30)
+        mnt = self.host("digest_rate=0")
+        self.answer(mnt)
+        self.wait_given()
+        other = mount_harness.build_id(self.compile_other())
+        wait_until(lambda: other in self.ids(mnt), "the other image")
+        self.read(other, "functions.tsv", mnt=mnt)
+        self.wait_given(2)
+        self.assertEqual(self.daemons[-1].stop(), 0)
+        (marked,) = [path for path in self.cached() if self.is_pending(path)]  # its content is still to be given
+        self.assertIn(self.id, marked)
+
     def test_failure(self):
         """What is wrong with a file is found out once."""
         with open(self.path, "r+b") as file:
@@ -285,6 +299,19 @@ class LeaseTest(StoreTest):
         self.assertEqual(self.status(self.id, first)["state"], "converting 0%")
         self.assertEqual(self.finish(waiting)[0], 0)
         self.assertEqual(self.conversions(second), 1)
+
+    def test_holder_that_ends(self):
+        """A daemon that is stopped leaves no lease to wait for."""
+        first, gate = self.gated_host()
+        self.reader(self.id, "functions.tsv", mnt=first)
+        wait_until(lambda: self.entries("lease"), "the lease")
+        second = self.host()
+        waiting = self.reader(self.id, "functions.tsv", mnt=second)
+        wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
+        self.assertEqual(self.daemons[0].stop(), 0)
+        self.assertEqual(self.finish(waiting)[0], 0)
+        self.assertEqual(self.conversions(second), 1)
+        self.assertEqual([self.metric(second, "shared_leases_total", result=result) for result in ("taken", "broken")], [1, 0])
 
     def test_holder_that_was_killed(self):
         first, gate = self.gated_host()

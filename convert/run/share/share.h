@@ -54,15 +54,18 @@ struct share {
 	atomic_bool complained[COMPLAINTS];
 
 	struct mutex lock;
-	struct list offers GUARDED_BY(&lock);
-	unsigned n_offers GUARDED_BY(&lock);
-	uint64_t offer_bytes GUARDED_BY(&lock);
+	/* Offers as they came, and those whose files are still to be digested, with what is under way. */
+	struct share_offers {
+		struct list list;
+		unsigned n;
+		uint64_t bytes;
+	} offers GUARDED_BY(&lock), late GUARDED_BY(&lock);
 	struct list holds GUARDED_BY(&lock); /* leases that are held */
 	unsigned n_holds GUARDED_BY(&lock);  /* with the one that its thread is at */
-	bool giving GUARDED_BY(&lock);       /* one that is no longer in the list */
 	pthread_cond_t given, held;          /* something was added to either list, or it is over */
 	pthread_cond_t idle;                 /* all offers are given, or all leases are gone */
 	atomic_bool stopping;
+	_Atomic int64_t give_by; /* when it is: offers are given until then, of monotonic_ms() */
 	bool has_threads;
 	pthread_t giver, holder;
 };

@@ -85,16 +85,21 @@ void share_put_lease(struct share *share, const char *name, unsigned ms, struct 
 }
 
 /* Only ours: it may be another host's by now. */
-static void delete_lease(struct share *share, const struct share_hold *hold)
+static struct store_request deletion(const struct share_hold *hold)
 {
-	struct store_reply reply;
-	const struct store_request request = {
+	return (struct store_request){
 		.operation = STORE_DELETE,
 		.condition = *hold->lease.etag ? STORE_IF_MATCH : STORE_ALWAYS,
 		.name = hold->name,
 		.etag = hold->lease.etag,
 		.fd = -1,
 	};
+}
+
+static void delete_lease(struct share *share, const struct share_hold *hold)
+{
+	struct store_reply reply;
+	const struct store_request request = deletion(hold);
 	if (hold->lease.held)
 		store_do(share->store, &request, REQUEST_MS, &reply);
 }
@@ -158,6 +163,38 @@ void *share_holder(void *arg)
 	}
 	mutex_unlock(&share->lock);
 	return NULL;
+}
+
+/* Of those of which the list has no further one, waits for @n. */
+static void end_calls(struct store_call **calls, unsigned n, int64_t by)
+{
+	struct store_reply reply;
+	for (unsigned i = 0; i < n; i++) {
+		store_wait(calls[i], by, &reply);
+		store_call_end(calls[i]);
+	}
+}
+
+/* Many at a time, since each may take as long as all have. */
+void share_holds_release(struct share *share, int64_t by)
+{
+	struct store_call *calls[STORE_QUEUE_MAX / 2];
+	unsigned n = 0;
+	int err = 0;
+	mutex_lock(&share->lock);
+	for (struct list *at = share->holds.next; at != &share->holds; at = at->next) {
+		const struct share_hold *hold = LIST_ENTRY(at, struct share_hold);
+		const struct store_request request = deletion(hold);
+		struct store_call *call = hold->lease.held ? store_start(share->store, &request, &err) : NULL;
+		if (call)
+			calls[n++] = call;
+		if (n == ARRAY_SIZE(calls)) {
+			end_calls(calls, n, by);
+			n = 0;
+		}
+	}
+	mutex_unlock(&share->lock);
+	end_calls(calls, n, by);
 }
 
 void share_holds_free(struct share *share)

@@ -18,7 +18,8 @@ void share_put_lease(struct share *share, const char *name, unsigned ms, struct 
 
 /* The thread. */
 void *share_holder(void *share);
-/* After it has ended. */
+/* After it has ended: deletes all leases that are held, until monotonic_ms() is @by. */
+void share_holds_release(struct share *share, int64_t by);
 void share_holds_free(struct share *share);
 
 #endif

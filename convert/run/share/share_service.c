@@ -38,6 +38,9 @@ void share_close(struct share *share)
 /* Tells both threads to end, and waits for the first. */
 static void end_giver(struct share *share)
 {
+	const int64_t by = monotonic_ms() + SHARE_STOP_MS;
+	store_limit_waits(share->store, by);
+	atomic_store(&share->give_by, by);
 	mutex_lock(&share->lock);
 	atomic_store(&share->stopping, true);
 	pthread_cond_broadcast(&share->given);
@@ -51,7 +54,8 @@ int share_start(struct share *share)
 	if (!share->store)
 		return 0;
 	mutex_init(&share->lock, LOCK_SHARE);
-	list_init(&share->offers);
+	list_init(&share->offers.list);
+	list_init(&share->late.list);
 	list_init(&share->holds);
 	pthread_cond_init(&share->given, NULL);
 	pthread_cond_init(&share->idle, NULL);
@@ -71,8 +75,11 @@ void share_stop(struct share *share)
 	if (!share->has_threads)
 		return;
 	end_giver(share);
+	const int64_t by = monotonic_ms() + SHARE_RELEASE_MS;
+	store_limit_waits(share->store, by);
 	pthread_join(share->holder, NULL);
 	share->has_threads = false;
 	share_offers_free(share);
+	share_holds_release(share, by);
 	share_holds_free(share);
 }
