@@ -138,7 +138,8 @@ int store_call_fd(const struct store_call *call);
 /*
  * Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. A request whose
  * answer has not begun after LEASE_HEDGE_MS (lease.h) counts as a failure of the server: callers that go on
- * without it would else never find out that it is too slow.
+ * without it would else never find out that it is too slow. One that only reads, and ends before, goes on
+ * until then, and counts likewise.
  */
 void store_call_end(struct store_call *call);
 

@@ -39,8 +39,14 @@ struct flight {
 	uint64_t serial;         /* 0: none */
 	struct store_call *call; /* NULL: over, or a probe */
 	bool is_probe, begun;
-	bool is_over;        /* no answer is waited for: to be cancelled */
-	bool is_canceled;    /* and was */
+	bool is_over;     /* no answer is waited for: to be cancelled */
+	bool is_canceled; /* and was */
+	/*
+	 * Over before it was overdue, so that nothing is known of the server yet: it goes on until its answer
+	 * begins, or is overdue, as if its caller had waited.
+	 */
+	bool is_watched;
+	unsigned changes;    /* store_call.changes of that call */
 	int64_t sent, until; /* monotonic_ms(); until: for the answer, or if it is over, when that was */
 };
 
@@ -96,6 +102,15 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 /* Likewise with an error that has no answer. */
 void store_call_failed(struct store *store, struct store_call *call, int err, const char *text, bool is_news)
 	REQUIRES(&store->lock);
+
+/*
+ * A request that was allowed when breaker.changes was @changes, and whose caller has left it, ended with
+ * @err.
+ */
+void store_note_left(struct store *store, unsigned changes, int err, const char *text) REQUIRES(&store->lock);
+
+/* Whether the answer comes later than callers wait. */
+bool store_is_overdue(const struct flight *flight, int64_t now);
 
 /* The result of a probe. */
 void store_probe_done(struct store *store, int err, bool holds) REQUIRES(&store->lock);

@@ -204,7 +204,7 @@ static int fill_call(struct store_call *call, const struct store_request *reques
 }
 
 /* What only reads has no use when the client ends. */
-static bool is_of_use(enum store_operation operation)
+static bool is_of_use(unsigned operation)
 {
 	return operation == STORE_PUT || operation == STORE_DELETE;
 }
@@ -318,21 +318,31 @@ int store_call_fd(const struct store_call *call)
 	return call->event;
 }
 
+bool store_is_overdue(const struct flight *flight, int64_t now)
+{
+	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
+}
+
 /*
  * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
- * caller that has found another way meanwhile has waited for a server that is too slow.
+ * caller that has found another way meanwhile has waited for a server that is too slow. One that only reads
+ * goes on until it would be overdue: else a server that says nothing would never be found out by callers that
+ * wait for less.
  */
 static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
 {
+	const int64_t now = monotonic_ms();
 	bool late = false;
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
 		struct flight *flight = &store->flights[i];
 		if (flight->call != call)
 			continue;
-		late = !flight->begun && monotonic_ms() - flight->sent >= LEASE_HEDGE_MS;
+		late = store_is_overdue(flight, now);
+		flight->is_watched = !late && !flight->begun && !is_of_use(call->message.operation);
+		flight->changes = call->changes;
 		flight->call = NULL;
 		flight->is_over = true;
-		flight->until = monotonic_ms();
+		flight->until = now;
 	}
 	return late;
 }

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "convert/store/lease.h"
 #include "convert/store/store_call.h"
 
 enum {
@@ -90,9 +91,11 @@ static void cancel_readers(struct store *store) REQUIRES(&store->lock)
 		store_remove(store, call);
 		store_call_failed(store, call, -ECANCELED, canceled, false);
 	}
-	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
+		store->flights[i].is_watched = false;
 		if (store->flights[i].call && !writes(store->flights[i].call))
 			end_flight(store, &store->flights[i], -ECANCELED, canceled, false);
+	}
 }
 
 /* A probe that is ended in the middle leaves its object in the store. */
@@ -191,7 +194,7 @@ static int send_cancels(struct store *store) REQUIRES(&store->lock)
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && !err; i++) {
 		struct flight *flight = &store->flights[i];
 		struct worker_cancel m = {.head.serial = flight->serial};
-		if (!flight->is_over || flight->is_canceled)
+		if (!flight->is_over || flight->is_canceled || flight->is_watched)
 			continue;
 		flight->is_canceled = true;
 		err = worker_send(store->process.child.sock, &m.head, WORKER_CANCEL, -1);
@@ -249,6 +252,7 @@ static struct flight *find_flight(struct store *store, uint64_t serial)
 static void take_begun(struct store *store, struct flight *flight, uint64_t size) REQUIRES(&store->lock)
 {
 	flight->begun = true;
+	flight->is_watched = false;
 	if (!flight->call)
 		return;
 	atomic_store(&flight->call->begun, true);
@@ -289,6 +293,8 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 		store_process_note_rate(&store->process, moved(call, m), took);
 	if (call)
 		store_call_done(store, call, &reply, true);
+	else if (flight->is_watched)
+		store_note_left(store, flight->changes, reply.err, reply.text);
 	else if (flight->is_probe && !flight->is_over)
 		store_probe_done(store, reply.err, m->size == 1);
 	*flight = (struct flight){0};
@@ -345,6 +351,8 @@ static void receive(struct store *store)
 /* When @flight is too late. */
 static int64_t due(const struct flight *flight)
 {
+	if (flight->is_watched)
+		return flight->sent + LEASE_HEDGE_MS;
 	if (flight->is_over)
 		return flight->until + STUCK_MS;
 	bool waits = flight->call && !flight->begun && flight->call->message.operation != STORE_PUT;
@@ -364,6 +372,13 @@ static void expire_queue(struct store *store, int64_t now) REQUIRES(&store->lock
 	}
 }
 
+static void end_watch(struct store *store, struct flight *flight, int64_t now) REQUIRES(&store->lock)
+{
+	flight->is_watched = false;
+	flight->until = now;
+	store_note_left(store, flight->changes, -ETIMEDOUT, late);
+}
+
 /* Ends what is late. True if the process is stuck: it owes answers, and says nothing, or can take no more. */
 static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 {
@@ -371,6 +386,8 @@ static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 	expire_queue(store, now);
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
 		struct flight *flight = &store->flights[i];
+		if (flight->is_watched && store_is_overdue(flight, now))
+			end_watch(store, flight, now);
 		bool is_late = flight->serial && now > due(flight);
 		has_room |= !flight->serial || !flight->is_over || !is_late;
 		is_silent |= is_late && flight->is_over && store->process.heard <= flight->until;

@@ -213,6 +213,30 @@ static void overdue(void **state)
 	fixture_close(&f);
 }
 
+/* The same if they do not wait for so long: the server has its time all the same. */
+static void cut_short(void **state)
+{
+	struct fixture f;
+	int fd = file_of("", 0);
+	char text[400];
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	for (unsigned i = 0; i < 3; i++) {
+		struct store_call *call;
+		begin_and_send(f.store, fd, &call, 1);
+		store_call_end(call);
+	}
+	for (int64_t until = monotonic_ms() + SOON_MS; store_is_up(f.store);) {
+		assert_true(monotonic_ms() < until);
+		poll(NULL, 0, 1);
+	}
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_non_null(strstr(text, "no answer in time"));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
 /* A program that cannot be started is a store that fails, and is not asked again for a while. */
 static void no_program(void **state)
 {
@@ -285,15 +309,11 @@ static void rates(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed),
-		cmocka_unit_test(crashes),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(closes),
-		cmocka_unit_test(queue),
-		cmocka_unit_test(overdue),
-		cmocka_unit_test(no_program),
-		cmocka_unit_test(other_program),
-		cmocka_unit_test(directory_changes),
+		cmocka_unit_test(killed),        cmocka_unit_test(crashes),
+		cmocka_unit_test(stopped),       cmocka_unit_test(closes),
+		cmocka_unit_test(queue),         cmocka_unit_test(overdue),
+		cmocka_unit_test(cut_short),     cmocka_unit_test(no_program),
+		cmocka_unit_test(other_program), cmocka_unit_test(directory_changes),
 		cmocka_unit_test(rates),
 	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
