@@ -25,7 +25,6 @@
 #include "convert/run/order.h"
 #include "convert/run/verdict.h"
 #include "convert/run/run_slots.h"
-#include "convert/run/share/share_object.h"
 #include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "gsym/base/diag.h"
@@ -64,12 +63,8 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 {
 	*ret = (struct outcome){.verdict = VERDICT_READY};
 	int err = cache_load(c->cache, request->key, &ret->handle, &ret->diag);
-	if (!err && !take_loaded(c, is_known, ret))
-		return false;
-	if (!err && ret->handle && ret->handle->pending && c->share)
-		ret->offer = share_offer_again(c, request, ret->handle);
 	if (!err)
-		return true;
+		return take_loaded(c, is_known, ret);
 	if (err == -EEXIST) { /* a conversion could not be published */
 		job_fail(ret, VERDICT_FAILED, -EIO);
 		return true;

@@ -9,8 +9,7 @@
 /*
  * Looks for the converted file, or for the memory of a failure. False when there is neither, and the request
  * is to be run. @is_known: clients have seen what the image was made of, so that they must be told of a
- * change with VERDICT_OUTDATED; else it is just made again. A file that was not given to the shared store yet
- * comes with an offer.
+ * change with VERDICT_OUTDATED; else it is just made again.
  */
 bool convert_from_cache(const struct converter *converter, const struct convert_request *request,
 			bool is_known, struct outcome *ret);

@@ -8,6 +8,7 @@
 
 #include "convert/os/monotonic.h"
 #include "convert/os/thread.h"
+#include "convert/run/share/share_again.h"
 #include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "fs/call/call.h"
@@ -285,6 +286,15 @@ static void count_conversion(const struct queue *queue, const struct outcome *ou
 	metrics_add_conversion(queue->metrics, results[outcome->verdict], outcome->seconds);
 }
 
+/* What the cache had may still be to be given to the shared store. */
+static void settle_cached(struct queue *queue, struct revision *rev, const struct convert_request *request,
+			  struct outcome *outcome)
+{
+	struct share_offer *offer = share_again(queue->converter, request, outcome->handle);
+	settle(queue, rev, outcome);
+	share_give(queue->converter->share, offer);
+}
+
 static void *open_images(void *arg)
 {
 	struct queue *queue = arg;
@@ -295,12 +305,10 @@ static void *open_images(void *arg)
 		revision_request(queue->images, rev, &request);
 		bool there = convert_from_cache(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
-		if (there) {
-			settle(queue, rev, &outcome);
-			share_give(queue->converter->share, outcome.offer);
-		} else {
+		if (there)
+			settle_cached(queue, rev, &request, &outcome);
+		else
 			enqueue_conversion(queue, rev);
-		}
 	}
 	return NULL;
 }
@@ -466,12 +474,10 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 		give_up(queue, rev, &outcome);
 		return;
 	}
-	if (there) {
-		settle(queue, rev, &outcome);
-		share_give(queue->converter->share, outcome.offer);
-	} else {
+	if (there)
+		settle_cached(queue, rev, &request, &outcome);
+	else
 		finish_conversion(queue, rev, &outcome);
-	}
 	mutex_lock(&queue->images->lock);
 	idle_end(&queue->idle);
 	mutex_unlock(&queue->images->lock);

@@ -278,7 +278,7 @@ static int put(struct image_work *w)
 		return err;
 	if (!convert_from_cache(&w->converter, &w->request, false, &outcome))
 		convert(w, &outcome);
-	else if (outcome.handle && !outcome.offer)
+	else if (outcome.handle)
 		outcome.offer = share_object_offer(&w->converter, &w->request, w->fd, outcome.handle);
 	if (lock >= 0)
 		close(lock);

@@ -165,7 +165,7 @@ void *share_holder(void *arg)
 	return NULL;
 }
 
-/* Of those of which the list has no further one, waits for @n. */
+/* Waits for @n calls, and frees them. */
 static void end_calls(struct store_call **calls, unsigned n, int64_t by)
 {
 	struct store_reply reply;

@@ -89,24 +89,6 @@ int share_object_take(const struct converter *converter, const struct convert_re
 
 /* ---- Giving ---- */
 
-/* Takes over @facts. */
-static struct share_offer *offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
-				     struct handle *handle)
-{
-	struct share_offer *offer = calloc(1, sizeof(*offer));
-	if (!offer)
-		return NULL;
-	list_init(&offer->link);
-	for (size_t i = 0; i < SHARE_FILES; i++)
-		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
-	offer->handle = handle_get(handle);
-	text_bytes(&offer->inputs, handle->inputs.data, handle->inputs.size);
-	offer->facts = *facts;
-	*facts = (struct share_facts){0};
-	offer->may_exist = true;
-	return offer;
-}
-
 struct share_offer *share_object_offer(const struct converter *converter,
 				       const struct convert_request *request, int fd, struct handle *handle)
 {
@@ -114,29 +96,18 @@ struct share_offer *share_object_offer(const struct converter *converter,
 	struct store_key key;
 	if (make_facts(converter, request, fd, &facts, &key))
 		return NULL;
-	struct share_offer *offer = offer_new(&facts, (const int[SHARE_FILES]){fd, -1}, handle);
+	struct share_offer *offer = calloc(1, sizeof(*offer));
 	if (!offer)
 		return NULL;
+	list_init(&offer->link);
+	offer->fds[SHARE_SOURCE] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	offer->fds[SHARE_BINARY] = -1;
+	offer->handle = handle_get(handle);
+	text_bytes(&offer->inputs, handle->inputs.data, handle->inputs.size);
+	offer->facts = facts;
+	facts = (struct share_facts){0};
 	offer->has_key = true;
 	offer->key = key;
-	return offer;
-}
-
-struct share_offer *share_offer_again(const struct converter *converter,
-				      const struct convert_request *request, struct handle *handle)
-{
-	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
-	struct outcome unused = {.verdict = VERDICT_READY};
-	struct convert_job job = {.converter = converter,
-				  .request = request,
-				  .out = &unused,
-				  .input = -1,
-				  .binary = -1,
-				  .temp = {.fd = -1},
-				  .fragment = -1};
-	struct share_offer *offer = NULL;
-	if (job_open_files(&job) == 0 && share_facts_make(&job, &facts) == 0)
-		offer = offer_new(&facts, (const int[SHARE_FILES]){job.input, job.binary}, handle);
-	job_close(&job);
+	offer->may_exist = true;
 	return offer;
 }

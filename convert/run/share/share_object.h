@@ -33,11 +33,4 @@ int share_object_take(const struct converter *converter, const struct convert_re
 struct share_offer *share_object_offer(const struct converter *converter,
 				       const struct convert_request *request, int fd, struct handle *handle);
 
-/*
- * @handle, what the cache has for @request, is still to be given (cache_mark()), unless the store has
- * it. Opens the files, and reads none. NULL if that cannot be.
- */
-struct share_offer *share_offer_again(const struct converter *converter,
-				      const struct convert_request *request, struct handle *handle);
-
 #endif

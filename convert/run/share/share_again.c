@@ -1,0 +1,45 @@
+#include "convert/run/share/share_again.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "convert/run/convert_job.h"
+#include "convert/run/share/share_offer.h"
+#include "gsym/base/vec.h"
+
+/* Of the files of @job. */
+static struct share_offer *make_offer(const struct convert_job *job, struct handle *handle)
+{
+	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
+	const int fds[SHARE_FILES] = {job->input, job->binary};
+	struct share_offer *offer = share_facts_make(job, &facts) ? NULL : calloc(1, sizeof(*offer));
+	if (!offer)
+		return NULL;
+	list_init(&offer->link);
+	for (size_t i = 0; i < SHARE_FILES; i++)
+		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+	offer->handle = handle_get(handle);
+	text_bytes(&offer->inputs, handle->inputs.data, handle->inputs.size);
+	offer->facts = facts;
+	facts = (struct share_facts){0};
+	offer->may_exist = true;
+	return offer;
+}
+
+struct share_offer *share_again(const struct converter *converter, const struct convert_request *request,
+				struct handle *handle)
+{
+	struct outcome unused = {.verdict = VERDICT_READY};
+	struct convert_job job = {.converter = converter,
+				  .request = request,
+				  .out = &unused,
+				  .input = -1,
+				  .binary = -1,
+				  .temp = {.fd = -1},
+				  .fragment = -1};
+	if (!converter->share || !handle || !handle->pending)
+		return NULL;
+	struct share_offer *offer = job_open_files(&job) ? NULL : make_offer(&job, handle);
+	job_close(&job);
+	return offer;
+}
