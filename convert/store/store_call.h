@@ -73,9 +73,12 @@ struct store {
 	struct breaker breaker;
 	char reason[sizeof(((struct store_reply *)0)->text)]; /* of the last failure */
 	bool log_opened, log_closed;                          /* to be logged by the thread */
+	bool wants_process;                                   /* also without a request */
 	bool wants_abilities, is_probing, is_known, has_leases;
 	int64_t probe_at; /* monotonic_ms() of the next probe */
 	int64_t read_only_until;
+	int64_t prompt; /* monotonic_ms() of the last answer within LEASE_HEDGE_MS; 0: none */
+	int64_t late;   /* when a request was last left because it was overdue; likewise */
 
 	/* Of the thread alone. */
 	struct store_process process;
@@ -112,8 +115,18 @@ void store_note_left(struct store *store, unsigned changes, int err, const char 
 /* Whether the answer comes later than callers wait. */
 bool store_is_overdue(const struct flight *flight, int64_t now);
 
+/*
+ * Whether it counts as a failure of the server that @flight is overdue. Not if others were answered in time
+ * meanwhile: then the server has many requests to answer, of which most may be this host's. And however many
+ * were under way at the same time are one failure: the first load of a server takes longer.
+ */
+bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now) REQUIRES(&store->lock);
+
 /* The result of a probe. */
 void store_probe_done(struct store *store, int err, bool holds) REQUIRES(&store->lock);
+
+/* Whether @err of struct store_reply is what a server says that works. */
+bool store_is_answer(int err);
 
 /* @call was allowed by the breaker, and says nothing. */
 void store_call_release(struct store *store, const struct store_call *call) REQUIRES(&store->lock);

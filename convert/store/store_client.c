@@ -253,6 +253,14 @@ static int submit(struct store *store, struct store_call *call) REQUIRES(&store-
 	return 0;
 }
 
+void store_prepare(struct store *store)
+{
+	mutex_lock(&store->lock);
+	store->wants_abilities = store->wants_process = start_thread(store) == 0;
+	mutex_unlock(&store->lock);
+	eventfd_write(store->wake_fd, 1);
+}
+
 struct store_call *store_start(struct store *store, const struct store_request *request, int *ret_err)
 {
 	struct store_call *call = calloc(1, sizeof(*call));
@@ -323,6 +331,14 @@ bool store_is_overdue(const struct flight *flight, int64_t now)
 	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
 }
 
+bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now)
+{
+	if (now - store->prompt < LEASE_HEDGE_MS || flight->sent < store->late)
+		return false;
+	store->late = now;
+	return true;
+}
+
 /*
  * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
  * caller that has found another way meanwhile has waited for a server that is too slow. One that only reads
@@ -337,8 +353,9 @@ static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(
 		struct flight *flight = &store->flights[i];
 		if (flight->call != call)
 			continue;
-		late = store_is_overdue(flight, now);
-		flight->is_watched = !late && !flight->begun && !is_of_use(call->message.operation);
+		bool is_overdue = store_is_overdue(flight, now);
+		late = is_overdue && store_is_too_slow(store, flight, now);
+		flight->is_watched = !is_overdue && !flight->begun && !is_of_use(call->message.operation);
 		flight->changes = call->changes;
 		flight->call = NULL;
 		flight->is_over = true;

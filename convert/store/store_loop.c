@@ -248,10 +248,19 @@ static struct flight *find_flight(struct store *store, uint64_t serial)
 	return NULL;
 }
 
+/* The server answers @flight now. */
+static void note_begun(struct store *store, struct flight *flight) REQUIRES(&store->lock)
+{
+	const int64_t now = monotonic_ms();
+	if (!flight->begun && now - flight->sent < LEASE_HEDGE_MS)
+		store->prompt = now;
+	flight->begun = true;
+}
+
 /* With its size known, the limit is by that. */
 static void take_begun(struct store *store, struct flight *flight, uint64_t size) REQUIRES(&store->lock)
 {
-	flight->begun = true;
+	note_begun(store, flight);
 	flight->is_watched = false;
 	if (!flight->call)
 		return;
@@ -289,6 +298,8 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 		return -EPROTO;
 	memcpy(reply.etag, m->etag, sizeof(reply.etag));
 	memcpy(reply.text, m->text, sizeof(reply.text));
+	if (store_is_answer(reply.err))
+		note_begun(store, flight);
 	if (call && !m->error)
 		store_process_note_rate(&store->process, moved(call, m), took);
 	if (call)
@@ -376,7 +387,8 @@ static void end_watch(struct store *store, struct flight *flight, int64_t now) R
 {
 	flight->is_watched = false;
 	flight->until = now;
-	store_note_left(store, flight->changes, -ETIMEDOUT, late);
+	store_note_left(store, flight->changes,
+			store_is_too_slow(store, flight, now) ? -ETIMEDOUT : -ECANCELED, late);
 }
 
 /* Ends what is late. True if the process is stuck: it owes answers, and says nothing, or can take no more. */
@@ -484,7 +496,8 @@ static bool step(struct store *store)
 	bool goes_on = !store->is_closing || (has_writers(store) && now < store->close_by);
 	if (store->process.is_open && store->process.child.pid && !is_stuck)
 		err = send_queued(store);
-	bool is_wanted = store->first != NULL;
+	bool is_wanted = store->first != NULL || store->wants_process;
+	store->wants_process = false;
 	int ms = rest(store, now);
 	mutex_unlock(&store->lock);
 	if (is_stuck || err)

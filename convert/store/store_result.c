@@ -65,6 +65,11 @@ static int verdict(int err)
 	}
 }
 
+bool store_is_answer(int err)
+{
+	return verdict(err) == 0;
+}
+
 void store_call_release(struct store *store, const struct store_call *call)
 {
 	if (call->changes == store->breaker.changes)
