@@ -30,6 +30,7 @@ struct convert_job {
 	struct worker_done done;
 	struct worker_failed failed;
 	int64_t started_ms;
+	bool has_slot; /* of converter.slots */
 };
 
 /*

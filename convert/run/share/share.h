@@ -33,6 +33,8 @@ enum share_complaint {
 	COMPLAINTS,
 };
 
+enum { SHARE_PACE = 16, SHARE_PACE_MAX = 4 * SHARE_PACE };
+
 /* What its user keeps of the contents of files. Zero: nothing. By any thread. */
 struct share_digests {
 	/* The digest of the file in the state @key; false if it is not known. */
@@ -51,6 +53,8 @@ struct share {
 	bool bazel;
 	unsigned wait_ms;
 	struct share_digests digests;
+	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */
+	atomic_uint pace;
 	atomic_bool complained[COMPLAINTS];
 
 	struct mutex lock;

@@ -17,6 +17,7 @@ int share_open(struct share *share, const struct share_options *options, const c
 	share->bazel = options->store.bazel;
 	share->wait_ms = options->wait_ms;
 	share->digests = options->digests;
+	atomic_init(&share->pace, SHARE_PACE);
 	if (!sodium_library())
 		return diag_set(diag, -ELIBACC, "a shared store needs libsodium: install libsodium23");
 	int err = options->sign_key || options->trusted_keys
@@ -66,6 +67,8 @@ int share_start(struct share *share)
 	err = thread_start(&share->holder, "lease", share_holder, share);
 	if (err)
 		end_giver(share);
+	else
+		store_prepare(share->store);
 	share->has_threads = !err;
 	return err;
 }
