@@ -188,6 +188,21 @@ void cache_forget(struct cache *cache, const struct cache_key *key)
 	cache_forget_one(cache, key, true);
 }
 
+void cache_mark(const struct cache *cache, const struct handle *handle, bool pending)
+{
+	char key[CACHE_KEY_SIZE], name[CACHE_NAME_SIZE];
+	struct stat st;
+	handle_key(handle, key);
+	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
+	int fd = cache_entry_open(cache->dir, name);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_ino == handle->ino && !(st.st_mode & CACHE_PENDING) == pending &&
+	    fchmod(fd, (st.st_mode ^ CACHE_PENDING) & ALLPERMS))
+		log_debug(cache->log, "cache: %s: cannot set its mode: %s", name, strerror(errno));
+	close(fd);
+}
+
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
 {
 	char name[CACHE_NAME_SIZE];

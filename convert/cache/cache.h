@@ -6,7 +6,7 @@
  * it. Entries that depend on the object file alone are shared by all daemons and commands of a user. Files
  * appear atomically, by rename(2), and never change afterwards.
  *
- *	<key>.gsym      a converted image, see handle.h
+ *	<key>.gsym      a converted image, see handle.h; its mode tells what cache_mark() does
  *	<key>.failed    a permanent failure: "key<TAB>errno<TAB>message", then the inputs that were
  *	                missing (inputs.h), and as hex the XXH3 of all that
  *	id-<...>        a link with the id of a file in one state, see cache_find.h; goes with the file's
@@ -111,6 +111,12 @@ bool cache_holds(const struct cache *cache, const struct cache_key *key, const s
 
 /* Whether the cache is more than half full, or the disk almost, so that files may be evicted soon. */
 bool cache_is_tight(struct cache *cache);
+
+/*
+ * Remembers with the file of @handle, unless it was evicted or replaced, whether it is still to be given to a
+ * store that hosts share: handle.pending when it is opened again. An error only means that it may not be.
+ */
+void cache_mark(const struct cache *cache, const struct handle *handle, bool pending);
 
 /* Sets the time of last use, in seconds since the epoch, by which files are evicted. */
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when);

@@ -5,6 +5,7 @@
 #define CONVERT_CACHE_CACHE_ENTRY_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "convert/cache/cache_key.h"
 
@@ -17,6 +18,12 @@ void cache_entry_key(char text[CACHE_KEY_SIZE], const struct cache_key *key, boo
 void cache_entry_name(char name[CACHE_NAME_SIZE], const struct cache_key *key, bool alone);
 
 void cache_file_name(char name[CACHE_NAME_SIZE], const char *key, const char *suffix);
+
+/*
+ * In the mode of a file, see cache_mark(): there it goes with the file, and costs no other. On files this bit
+ * means nothing to Linux.
+ */
+enum { CACHE_PENDING = S_ISVTX };
 
 /*
  * Opens the file @name in the directory @dir, without following a symbolic link. A descriptor; -ENOENT also

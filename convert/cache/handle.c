@@ -18,6 +18,7 @@
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
+#include "convert/cache/cache_entry.h"
 #include "convert/cache/cache_key.h"
 #include "convert/os/guard.h"
 
@@ -269,6 +270,7 @@ static int open_checked(int fd, const struct stat *st, const char *key, struct h
 		return diag_set(diag, -ENOMEM, "no memory");
 	atomic_init(&handle->refs, 1);
 	handle->ino = st->st_ino;
+	handle->pending = st->st_mode & CACHE_PENDING;
 	err = map(fd, &trailer, handle);
 	if (err)
 		return diag_set(diag, err, "cannot map: %s", strerror(-err));

@@ -46,6 +46,7 @@ struct handle_slot {
 struct handle {
 	atomic_uint refs;
 	uint64_t ino;                /* of the file */
+	bool pending;                /* see cache_mark() */
 	uint64_t stamp;              /* a hash of what sets it apart from other results for its key; not 0 */
 	_Atomic uint64_t *in_memory; /* borrowed: a sum that has map_size in it, see cache_keep(); or NULL */
 	void *map;

@@ -43,7 +43,6 @@
  */
 enum lock_rank {
 	LOCK_ZYGOTE, /* convert/run: the process that forks workers */
-	LOCK_SLOTS,  /* convert/run: how many workers may be started */
 	LOCK_FETCH,  /* convert/run: the state of debuginfod's servers */
 	LOCK_SHARE,  /* convert/run: what is to be given to a shared store, and leases of it */
 	LOCK_ASK,    /* gsym worker: one question to the client at a time */

@@ -87,11 +87,16 @@ static int open_fragment(struct convert_job *job)
 	return err;
 }
 
-int job_prepare_fragments(struct convert_job *job)
+int job_open_files(struct convert_job *job)
 {
 	int err = prepare_file(job, &job->request->source, &job->input);
-	if (!err && job->request->binary.path)
-		err = prepare_file(job, &job->request->binary, &job->binary);
+	return !err && job->request->binary.path ? prepare_file(job, &job->request->binary, &job->binary)
+						 : err;
+}
+
+int job_prepare_fragments(struct convert_job *job)
+{
+	int err = job_open_files(job);
 	return err ? err : open_fragment(job);
 }
 

@@ -30,6 +30,7 @@ struct convert_job {
 	struct worker_done done;
 	struct worker_failed failed;
 	int64_t started_ms;
+	bool has_slot; /* of converter.slots */
 };
 
 /*
@@ -37,6 +38,8 @@ struct convert_job {
  * outcome set. Undone by job_close().
  */
 int job_prepare(struct convert_job *job);
+/* The input files alone. */
+int job_open_files(struct convert_job *job);
 /* The same without the temporary file, for a job that is to make fragments only. */
 int job_prepare_fragments(struct convert_job *job);
 void job_close(struct convert_job *job);

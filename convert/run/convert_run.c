@@ -238,7 +238,8 @@ static void report(const struct convert_job *job)
 static void work_or_adopt(struct convert_job *job, struct share_turn *turn)
 {
 	struct run_slots *slots = job->converter->slots;
-	run_slot_take(slots);
+	if (!job->has_slot)
+		job->has_slot = run_slot_take(slots, -1);
 	job->started_ms = monotonic_ms();
 	if (turn && share_has_arrived(job, turn))
 		share_adopt(job, turn);

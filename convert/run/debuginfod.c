@@ -68,6 +68,12 @@ static int open_directory(struct fetcher *f, const struct cache *cache, struct g
 	return 0;
 }
 
+uint64_t fetch_servers_hash(const char *urls)
+{
+	uint64_t sum = XXH3_64bits(urls, strlen(urls));
+	return sum ? sum : 1;
+}
+
 int fetcher_open(struct fetcher *f, const struct cache *cache, struct gsym_diag *diag)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -81,8 +87,7 @@ int fetcher_open(struct fetcher *f, const struct cache *cache, struct gsym_diag 
 		return diag_set(diag, err, "debuginfod: DEBUGINFOD_URLS: %s",
 				err == -E2BIG ? "too many servers" : strerror(-err));
 	err = open_directory(f, cache, diag);
-	uint64_t sum = XXH3_64bits(urls, strlen(urls));
-	f->servers = err ? 0 : sum ? sum : 1;
+	f->servers = err ? 0 : fetch_servers_hash(urls);
 	return err;
 }
 

@@ -55,6 +55,9 @@ struct fetcher {
 int fetcher_open(struct fetcher *fetcher, const struct cache *cache, struct gsym_diag *diag);
 void fetcher_close(struct fetcher *fetcher);
 
+/* What conversions that may ask these servers are told apart by; not 0. @urls: as of $DEBUGINFOD_URLS. */
+uint64_t fetch_servers_hash(const char *urls);
+
 struct fetched {
 	/*
 	 * For reading, the caller's to close; or a negative errno: -ENOENT if no server has the file, -EFBIG

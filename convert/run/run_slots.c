@@ -1,35 +1,40 @@
 #include "convert/run/run_slots.h"
 
-void run_slots_init(struct run_slots *slots, unsigned n) NOT_ANALYZED
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+void run_slots_init(struct run_slots *slots, unsigned n)
 {
-	mutex_init(&slots->lock, LOCK_SLOTS);
-	pthread_cond_init(&slots->freed, NULL);
-	slots->n_free = n;
+	slots->fd = eventfd(n, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 }
 
 void run_slots_deinit(struct run_slots *slots)
 {
-	pthread_cond_destroy(&slots->freed);
-	mutex_destroy(&slots->lock);
+	if (slots->fd >= 0)
+		close(slots->fd);
 }
 
-void run_slot_take(struct run_slots *slots)
+bool run_slot_take(struct run_slots *slots, int event)
 {
-	if (!slots)
-		return;
-	mutex_lock(&slots->lock);
-	while (!slots->n_free)
-		mutex_wait(&slots->lock, &slots->freed);
-	slots->n_free--;
-	mutex_unlock(&slots->lock);
+	struct pollfd fds[] = {{.fd = event, .events = POLLIN},
+			       {.fd = slots ? slots->fd : -1, .events = POLLIN}};
+	eventfd_t one;
+	if (fds[1].fd < 0)
+		return true;
+	for (;;) {
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return false;
+		/* Another thread may have been faster. */
+		if (eventfd_read(slots->fd, &one) == 0)
+			return true;
+	}
 }
 
 void run_slot_give(struct run_slots *slots)
 {
-	if (!slots)
-		return;
-	mutex_lock(&slots->lock);
-	slots->n_free++;
-	pthread_cond_signal(&slots->freed);
-	mutex_unlock(&slots->lock);
+	if (slots && slots->fd >= 0)
+		eventfd_write(slots->fd, 1);
 }

@@ -84,10 +84,13 @@ static void look(struct lease *lease)
 void lease_note_put(struct lease *lease, int err, const char *etag)
 {
 	bool renewed = lease->step == LEASE_CONVERT;
+	bool lost = err == -EEXIST || err == -EAGAIN || err == -ENOENT;
 	if (!err) {
 		convert(lease, true);
 		keep_etag(lease, etag);
-	} else if (renewed || (err != -EEXIST && err != -EAGAIN && err != -ENOENT)) {
+	} else if (renewed && !lost) {
+		convert(lease, lease->held); /* it is there for its time */
+	} else if (renewed || !lost) {
 		convert(lease, false); /* one that was lost saves no work any more, but does no harm */
 	} else {
 		look(lease); /* -ENOENT: what was to be taken over is gone, since its conversion is there */

@@ -55,7 +55,8 @@ void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms);
 
 /*
  * The answer to LEASE_TAKE and LEASE_TAKE_OVER, and to the renewal of a lease that is held: @err as of struct
- * store_reply. Another host was first: LEASE_LOOK; any failure means LEASE_CONVERT.
+ * store_reply. Another host was first: LEASE_LOOK; any failure means LEASE_CONVERT. A renewal that fails does
+ * not end the lease before its time, unless it is another host's by now.
  */
 void lease_note_put(struct lease *lease, int err, const char *etag);
 

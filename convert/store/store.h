@@ -3,7 +3,8 @@
  *
  * A store is a directory, an HTTP server that takes PUT, or a bucket of S3. One child process, "gsym worker
  * store", does all input and output, directories included: a file server that stops, stops only the child.
- * It is started with the first request, and again if it ends. Nothing here waits longer than its caller says.
+ * It is started with the first request, or by store_prepare(), and again if it ends. Nothing here waits
+ * longer than its caller says.
  *
  * Functions may be called by several threads at once.
  */
@@ -45,8 +46,8 @@ struct store;
  * answer for two seconds is checked later. Starts no process, and connects to no server.
  *
  * @program:  the gsym program, borrowed
- * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_DELETE, which
- *            gives leases back, and STORE_PUT that have begun: these have until store_close()
+ * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_PUT and
+ *            STORE_DELETE, which spare other hosts work: these have until store_close()
  * @log:      borrowed, as is @counters
  */
 int store_open(const struct store_options *options, const char *program, int stop_fd, const struct log *log,
@@ -56,6 +57,12 @@ int store_open(const struct store_options *options, const char *program, int sto
  * half. Calls that were not ended are -ECANCELED, and may be ended later. NULL is allowed.
  */
 void store_close(struct store *store);
+
+/*
+ * Starts the process and finds out what the server can do, before the first request, which would wait for
+ * both. Does not block. If the process cannot be started, the first request finds that out.
+ */
+void store_prepare(struct store *store);
 
 /* As it is to be shown: the address, which holds no password. Borrowed. */
 const char *store_title(const struct store *store);
@@ -126,6 +133,9 @@ struct store_call *store_start(struct store *store, const struct store_request *
 /* Waits until monotonic_ms() is @until. True, with @ret, if it ended. May be called again. */
 bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret);
 
+/* No wait, whether it has begun or not, ends later than that from now on: for a client that ends. */
+void store_limit_waits(struct store *store, int64_t until);
+
 /* Whether the first byte of the answer has come. */
 bool store_has_begun(const struct store_call *call);
 
@@ -134,8 +144,10 @@ int store_call_fd(const struct store_call *call);
 
 /*
  * Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. A request whose
- * answer has not begun after LEASE_HEDGE_MS (lease.h) counts as a failure of the server: callers that go on
- * without it would else never find out that it is too slow.
+ * answer has not begun after LEASE_HEDGE_MS (lease.h) counts as a failure of the server, unless that has
+ * answered another in time meanwhile, or one that was under way at the same time has counted: callers that go
+ * on without it would else never find out that it is too slow. One that only reads, and ends before, goes on
+ * until then, and counts likewise.
  */
 void store_call_end(struct store_call *call);
 

@@ -39,8 +39,14 @@ struct flight {
 	uint64_t serial;         /* 0: none */
 	struct store_call *call; /* NULL: over, or a probe */
 	bool is_probe, begun;
-	bool is_over;        /* no answer is waited for: to be cancelled */
-	bool is_canceled;    /* and was */
+	bool is_over;     /* no answer is waited for: to be cancelled */
+	bool is_canceled; /* and was */
+	/*
+	 * Over before it was overdue, so that nothing is known of the server yet: it goes on until its answer
+	 * begins, or is overdue, as if its caller had waited.
+	 */
+	bool is_watched;
+	unsigned changes;    /* store_call.changes of that call */
 	int64_t sent, until; /* monotonic_ms(); until: for the answer, or if it is over, when that was */
 };
 
@@ -59,6 +65,7 @@ struct store {
 	/* All guarded by the lock, but for what only the thread uses. */
 	bool has_thread, is_closing, is_stopped;
 	int64_t close_by;
+	int64_t wait_by; /* no call is waited for any longer; INT64_MAX: each as long as its caller says */
 	pthread_t thread;
 	struct store_call *first, **last; /* the queue */
 	unsigned n_calls;                 /* in the queue, and with a flight */
@@ -66,9 +73,12 @@ struct store {
 	struct breaker breaker;
 	char reason[sizeof(((struct store_reply *)0)->text)]; /* of the last failure */
 	bool log_opened, log_closed;                          /* to be logged by the thread */
+	bool wants_process;                                   /* also without a request */
 	bool wants_abilities, is_probing, is_known, has_leases;
 	int64_t probe_at; /* monotonic_ms() of the next probe */
 	int64_t read_only_until;
+	int64_t prompt; /* monotonic_ms() of the last answer within LEASE_HEDGE_MS; 0: none */
+	int64_t late;   /* when a request was last left because it was overdue; likewise */
 
 	/* Of the thread alone. */
 	struct store_process process;
@@ -96,8 +106,27 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 void store_call_failed(struct store *store, struct store_call *call, int err, const char *text, bool is_news)
 	REQUIRES(&store->lock);
 
+/*
+ * A request that was allowed when breaker.changes was @changes, and whose caller has left it, ended with
+ * @err.
+ */
+void store_note_left(struct store *store, unsigned changes, int err, const char *text) REQUIRES(&store->lock);
+
+/* Whether the answer comes later than callers wait. */
+bool store_is_overdue(const struct flight *flight, int64_t now);
+
+/*
+ * Whether it counts as a failure of the server that @flight is overdue. Not if others were answered in time
+ * meanwhile: then the server has many requests to answer, of which most may be this host's. And however many
+ * were under way at the same time are one failure: the first load of a server takes longer.
+ */
+bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now) REQUIRES(&store->lock);
+
 /* The result of a probe. */
 void store_probe_done(struct store *store, int err, bool holds) REQUIRES(&store->lock);
+
+/* Whether @err of struct store_reply is what a server says that works. */
+bool store_is_answer(int err);
 
 /* @call was allowed by the breaker, and says nothing. */
 void store_call_release(struct store *store, const struct store_call *call) REQUIRES(&store->lock);

@@ -63,6 +63,7 @@ static struct store *new_store(const struct store_options *options, const char *
 	mutex_init(&store->lock, LOCK_STORE);
 	monotonic_cond_init(&store->ended);
 	atomic_init(&store->refs, 1);
+	store->wait_by = INT64_MAX;
 	store->last = &store->first;
 	store->program = strdup(program);
 	store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -203,6 +204,12 @@ static int fill_call(struct store_call *call, const struct store_request *reques
 	return 0;
 }
 
+/* What only reads has no use when the client ends. */
+static bool is_of_use(unsigned operation)
+{
+	return operation == STORE_PUT || operation == STORE_DELETE;
+}
+
 static bool is_readable(int fd)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -213,7 +220,7 @@ static bool is_readable(int fd)
 static int refusal(struct store *store, enum store_operation operation, bool stops) REQUIRES(&store->lock)
 {
 	const int64_t now = monotonic_ms();
-	if (store->is_closing || (stops && operation != STORE_DELETE))
+	if (store->is_closing || (stops && !is_of_use(operation)))
 		return -ECANCELED;
 	if (operation == STORE_PUT && now < store->read_only_until)
 		return -EACCES;
@@ -245,6 +252,14 @@ static int submit(struct store *store, struct store_call *call) REQUIRES(&store-
 	store->wants_abilities |= call->message.condition == STORE_IF_ABSENT;
 	store_enqueue(store, call);
 	return 0;
+}
+
+void store_prepare(struct store *store)
+{
+	mutex_lock(&store->lock);
+	store->wants_abilities = store->wants_process = start_thread(store) == 0;
+	mutex_unlock(&store->lock);
+	eventfd_write(store->wake_fd, 1);
 }
 
 struct store_call *store_start(struct store *store, const struct store_request *request, int *ret_err)
@@ -279,15 +294,27 @@ struct store_call *store_start(struct store *store, const struct store_request *
 bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret)
 {
 	struct store *store = call->store;
-	const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
 	mutex_lock(&store->lock);
-	while (call->state != CALL_DONE && monotonic_ms() < until)
+	for (;;) {
+		int64_t by = until < store->wait_by ? until : store->wait_by;
+		const struct timespec at = {.tv_sec = by / 1000, .tv_nsec = by % 1000 * 1000000};
+		if (call->state == CALL_DONE || monotonic_ms() >= by)
+			break;
 		mutex_wait_until(&store->lock, &store->ended, &at);
+	}
 	bool is_done = call->state == CALL_DONE;
 	if (is_done)
 		*ret = call->reply;
 	mutex_unlock(&store->lock);
 	return is_done;
+}
+
+void store_limit_waits(struct store *store, int64_t until)
+{
+	mutex_lock(&store->lock);
+	store->wait_by = until;
+	pthread_cond_broadcast(&store->ended);
+	mutex_unlock(&store->lock);
 }
 
 bool store_has_begun(const struct store_call *call)
@@ -300,21 +327,40 @@ int store_call_fd(const struct store_call *call)
 	return call->event;
 }
 
+bool store_is_overdue(const struct flight *flight, int64_t now)
+{
+	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
+}
+
+bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now)
+{
+	if (now - store->prompt < LEASE_HEDGE_MS || flight->sent < store->late)
+		return false;
+	store->late = now;
+	return true;
+}
+
 /*
  * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
- * caller that has found another way meanwhile has waited for a server that is too slow.
+ * caller that has found another way meanwhile has waited for a server that is too slow. One that only reads
+ * goes on until it would be overdue: else a server that says nothing would never be found out by callers that
+ * wait for less.
  */
 static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
 {
+	const int64_t now = monotonic_ms();
 	bool late = false;
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
 		struct flight *flight = &store->flights[i];
 		if (flight->call != call)
 			continue;
-		late = !flight->begun && monotonic_ms() - flight->sent >= LEASE_HEDGE_MS;
+		bool is_overdue = store_is_overdue(flight, now);
+		late = is_overdue && store_is_too_slow(store, flight, now);
+		flight->is_watched = !is_overdue && !flight->begun && !is_of_use(call->message.operation);
+		flight->changes = call->changes;
 		flight->call = NULL;
 		flight->is_over = true;
-		flight->until = monotonic_ms();
+		flight->until = now;
 	}
 	return late;
 }

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "convert/store/lease.h"
 #include "convert/store/store_call.h"
 
 enum {
@@ -90,9 +91,11 @@ static void cancel_readers(struct store *store) REQUIRES(&store->lock)
 		store_remove(store, call);
 		store_call_failed(store, call, -ECANCELED, canceled, false);
 	}
-	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
+		store->flights[i].is_watched = false;
 		if (store->flights[i].call && !writes(store->flights[i].call))
 			end_flight(store, &store->flights[i], -ECANCELED, canceled, false);
+	}
 }
 
 /* A probe that is ended in the middle leaves its object in the store. */
@@ -191,7 +194,7 @@ static int send_cancels(struct store *store) REQUIRES(&store->lock)
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && !err; i++) {
 		struct flight *flight = &store->flights[i];
 		struct worker_cancel m = {.head.serial = flight->serial};
-		if (!flight->is_over || flight->is_canceled)
+		if (!flight->is_over || flight->is_canceled || flight->is_watched)
 			continue;
 		flight->is_canceled = true;
 		err = worker_send(store->process.child.sock, &m.head, WORKER_CANCEL, -1);
@@ -245,10 +248,20 @@ static struct flight *find_flight(struct store *store, uint64_t serial)
 	return NULL;
 }
 
+/* The server answers @flight now. */
+static void note_begun(struct store *store, struct flight *flight) REQUIRES(&store->lock)
+{
+	const int64_t now = monotonic_ms();
+	if (!flight->begun && now - flight->sent < LEASE_HEDGE_MS)
+		store->prompt = now;
+	flight->begun = true;
+}
+
 /* With its size known, the limit is by that. */
 static void take_begun(struct store *store, struct flight *flight, uint64_t size) REQUIRES(&store->lock)
 {
-	flight->begun = true;
+	note_begun(store, flight);
+	flight->is_watched = false;
 	if (!flight->call)
 		return;
 	atomic_store(&flight->call->begun, true);
@@ -285,10 +298,14 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 		return -EPROTO;
 	memcpy(reply.etag, m->etag, sizeof(reply.etag));
 	memcpy(reply.text, m->text, sizeof(reply.text));
+	if (store_is_answer(reply.err))
+		note_begun(store, flight);
 	if (call && !m->error)
 		store_process_note_rate(&store->process, moved(call, m), took);
 	if (call)
 		store_call_done(store, call, &reply, true);
+	else if (flight->is_watched)
+		store_note_left(store, flight->changes, reply.err, reply.text);
 	else if (flight->is_probe && !flight->is_over)
 		store_probe_done(store, reply.err, m->size == 1);
 	*flight = (struct flight){0};
@@ -354,6 +371,8 @@ static void receive(struct store *store)
 /* When @flight is too late. */
 static int64_t due(const struct flight *flight)
 {
+	if (flight->is_watched)
+		return flight->sent + LEASE_HEDGE_MS;
 	if (flight->is_over)
 		return flight->until + STUCK_MS;
 	bool waits = flight->call && !flight->begun && flight->call->message.operation != STORE_PUT;
@@ -373,6 +392,14 @@ static void expire_queue(struct store *store, int64_t now) REQUIRES(&store->lock
 	}
 }
 
+static void end_watch(struct store *store, struct flight *flight, int64_t now) REQUIRES(&store->lock)
+{
+	flight->is_watched = false;
+	flight->until = now;
+	store_note_left(store, flight->changes,
+			store_is_too_slow(store, flight, now) ? -ETIMEDOUT : -ECANCELED, late);
+}
+
 /* Ends what is late. True if the process is stuck: it owes answers, and says nothing, or can take no more. */
 static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 {
@@ -380,6 +407,8 @@ static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 	expire_queue(store, now);
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
 		struct flight *flight = &store->flights[i];
+		if (flight->is_watched && store_is_overdue(flight, now))
+			end_watch(store, flight, now);
 		bool is_late = flight->serial && now > due(flight);
 		has_room |= !flight->serial || !flight->is_over || !is_late;
 		is_silent |= is_late && flight->is_over && store->process.heard <= flight->until;
@@ -476,7 +505,8 @@ static bool step(struct store *store)
 	bool goes_on = !store->is_closing || (has_writers(store) && now < store->close_by);
 	if (store->process.is_open && store->process.child.pid && !is_stuck)
 		err = send_queued(store);
-	bool is_wanted = store->first != NULL;
+	bool is_wanted = store->first != NULL || store->wants_process;
+	store->wants_process = false;
 	int ms = rest(store, now);
 	mutex_unlock(&store->lock);
 	if (is_stuck || err)

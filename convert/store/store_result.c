@@ -65,16 +65,23 @@ static int verdict(int err)
 	}
 }
 
+bool store_is_answer(int err)
+{
+	return verdict(err) == 0;
+}
+
 void store_call_release(struct store *store, const struct store_call *call)
 {
 	if (call->changes == store->breaker.changes)
 		breaker_note_canceled(&store->breaker);
 }
 
-static void note(struct store *store, const struct store_call *call, const struct store_reply *reply)
+/* @changes: breaker.changes when the request was allowed. */
+static void note(struct store *store, unsigned changes, const struct store_reply *reply)
+	REQUIRES(&store->lock)
 {
 	int failed = verdict(reply->err);
-	if (call->changes != store->breaker.changes)
+	if (changes != store->breaker.changes)
 		return;
 	if (failed < 0) {
 		breaker_note_canceled(&store->breaker);
@@ -86,9 +93,16 @@ static void note(struct store *store, const struct store_call *call, const struc
 	if (breaker_note(&store->breaker, monotonic_ms(), failed)) {
 		store->log_opened = true;
 		atomic_fetch_add_explicit(&store->counters->breaker_opened, 1, memory_order_relaxed);
-	} else if (call->changes != store->breaker.changes) {
+	} else if (changes != store->breaker.changes) {
 		store->log_closed = true;
 	}
+}
+
+void store_note_left(struct store *store, unsigned changes, int err, const char *text)
+{
+	struct store_reply reply = {.err = err};
+	snprintf(reply.text, sizeof(reply.text), "%s", text);
+	note(store, changes, &reply);
 }
 
 void store_call_done(struct store *store, struct store_call *call, const struct store_reply *reply,
@@ -96,7 +110,7 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 {
 	count(store, call, reply);
 	if (is_news)
-		note(store, call, reply);
+		note(store, call->changes, reply);
 	else
 		store_call_release(store, call);
 	if (call->message.operation == STORE_PUT && reply->err == -EACCES)

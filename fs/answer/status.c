@@ -28,19 +28,20 @@ static const char *const kind_words[] = {
 };
 static_assert(ARRAY_SIZE(kind_words) == IMAGE_KIND_LAST + 1, "one word per kind");
 
-static void state(struct kv_writer *kv, const struct revision *rev)
+/* Of a conversion on another host nothing is known but that it has the lease. */
+static void state(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
-	char words[32];
+	char words[32], share[16] = "";
 	unsigned percent = atomic_load(&rev->progress);
-	bool converting = rev->state == STATE_CONVERTING;
-	if (converting && !kv->json) {
-		snprintf(words, sizeof(words), "%s %u%%", state_words[rev->state], percent);
-		kv_text(kv, "state", words);
-		return;
-	}
-	kv_text(kv, "state", state_words[rev->state]);
-	if (converting)
+	bool converting = rev->state == STATE_CONVERTING, here = !atomic_load(&rev->elsewhere);
+	if (converting && here && !kv->json)
+		snprintf(share, sizeof(share), " %u%%", percent);
+	snprintf(words, sizeof(words), "%s%s", state_words[rev->state], share);
+	kv_text(kv, "state", words);
+	if (converting && here && kv->json)
 		kv_number(kv, "progress", percent);
+	if (converting && answers->queue->converter->share)
+		kv_text(kv, "converter", here ? "here" : "elsewhere");
 }
 
 /* What lookups are answered from now, if anything, and how many functions are there already. */
@@ -175,7 +176,7 @@ static void ambiguous(struct kv_writer *kv, const struct answers *answers, const
 static struct handle *write_locked(struct kv_writer *kv, const struct answers *answers,
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
-	state(kv, rev);
+	state(kv, answers, rev);
 	kv_text(kv, "id", rev->image->id);
 	kv_text(kv, "kind", kind_words[rev->source.kind]);
 	kv_text(kv, "arch", rev->source.arch);

@@ -17,11 +17,12 @@ static_assert((int)CALL_ADDRESSES_MAX <= (int)WORKER_ASKED_MAX, "the first call 
 enum { LINGER_SECONDS = 1 };
 
 void asking_init(struct asking *asking, struct images *images, const struct converter *converter,
-		 const struct stage *conversions)
+		 struct stage *conversions, struct elsewhere *elsewhere)
 {
 	asking->images = images;
 	asking->converter = converter;
 	asking->conversions = conversions;
+	asking->elsewhere = elsewhere;
 	stage_init(&asking->stage);
 	monotonic_cond_init(&asking->wake);
 }
@@ -60,11 +61,21 @@ static void request_service(struct asking *asking, struct revision *rev) REQUIRE
 	pthread_cond_broadcast(&asking->wake);
 }
 
+/* A call waits for an answer that no fragment has: another host that converts @rev may not delay it. */
+static void hurry(struct asking *asking, struct revision *rev) REQUIRES(&asking->images->lock)
+{
+	rev->hurried = true;
+	elsewhere_hurry(asking->elsewhere, asking->converter->share, rev);
+	pthread_cond_broadcast(&asking->conversions->wake);
+}
+
 void asking_note(struct asking *asking, struct revision *rev, const struct call *call)
 {
 	mutex_assert_held(&asking->images->lock);
 	if (!is_early(call) || asking->eager || rev->fragments_made >= FRAGMENTS_MAX)
 		rev->whole = true;
+	if (call->wait.n_addresses && call->early == EARLY_OVER)
+		hurry(asking, rev);
 	request_service(asking, rev);
 }
 
@@ -178,6 +189,7 @@ static void give_up(struct asking *asking, struct revision *rev)
 	mutex_lock(&asking->images->lock);
 	rev->whole = true;
 	rev->passed_on = false;
+	hurry(asking, rev);
 	mutex_unlock(&asking->images->lock);
 }
 

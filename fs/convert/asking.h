@@ -9,6 +9,7 @@
 #define FS_CONVERT_ASKING_H
 
 #include "convert/record/convert_types.h"
+#include "fs/convert/elsewhere.h"
 #include "fs/convert/stage.h"
 #include "fs/images/images.h"
 
@@ -18,7 +19,8 @@ struct asking {
 	bool eager; /* an image of which anything is asked is converted */
 	struct images *images;
 	const struct converter *converter;
-	const struct stage *conversions; /* other images that a thread which makes fragments could convert */
+	struct stage *conversions;   /* other images that a thread which makes fragments could convert */
+	struct elsewhere *elsewhere; /* those that another host converts */
 
 	/* Guarded by images->lock. */
 	struct stage stage;  /* revisions in STATE_CONVERTING of which a further fragment is wanted */
@@ -28,7 +30,7 @@ struct asking {
 
 /* All but @eager is borrowed. */
 void asking_init(struct asking *asking, struct images *images, const struct converter *converter,
-		 const struct stage *conversions);
+		 struct stage *conversions, struct elsewhere *elsewhere);
 void asking_deinit(struct asking *asking);
 
 /* Threads that make fragments look again whether they are to go on. */

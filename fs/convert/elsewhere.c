@@ -14,6 +14,18 @@ int elsewhere_add(struct elsewhere *elsewhere, struct revision *rev, struct shar
 	return vec_push(&elsewhere->all, (struct elsewhere_entry){rev, turn, due});
 }
 
+void elsewhere_hurry(struct elsewhere *elsewhere, const struct share *share, const struct revision *rev)
+{
+	for (size_t i = 0; i < elsewhere->all.n; i++) {
+		struct elsewhere_entry *entry = &elsewhere->all.v[i];
+		if (entry->rev != rev)
+			continue;
+		int64_t most = share_turn_hurry(share, entry->turn);
+		if (entry->due > most)
+			entry->due = most;
+	}
+}
+
 bool elsewhere_take(struct elsewhere *elsewhere, int64_t now, struct elsewhere_entry *ret, int64_t *ret_until)
 {
 	struct elsewhere_entry *first = NULL;

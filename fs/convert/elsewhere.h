@@ -29,6 +29,9 @@ void elsewhere_deinit(struct elsewhere *elsewhere, struct share *share);
 /* 0 or -ENOMEM. */
 int elsewhere_add(struct elsewhere *elsewhere, struct revision *rev, struct share_turn *turn, int64_t due);
 
+/* Has @rev, if it is there, looked for or converted as share_turn_hurry() says. */
+void elsewhere_hurry(struct elsewhere *elsewhere, const struct share *share, const struct revision *rev);
+
 /* Takes the one that is due first. False, with the time when there is one, or INT64_MAX, if none is. */
 bool elsewhere_take(struct elsewhere *elsewhere, int64_t now, struct elsewhere_entry *ret,
 		    int64_t *ret_until);

@@ -8,6 +8,7 @@
 
 #include "convert/os/monotonic.h"
 #include "convert/os/thread.h"
+#include "convert/run/share/share_again.h"
 #include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "fs/call/call.h"
@@ -97,7 +98,7 @@ void queue_init(struct queue *queue)
 {
 	stage_init(&queue->opening);
 	stage_init(&queue->converting);
-	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting);
+	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting, &queue->elsewhere);
 	queue->images->open = park;
 	queue->images->opener = queue;
 	idle_init(&queue->idle, queue->images);
@@ -210,7 +211,8 @@ static void offer_fragment(void *user, struct handle *handle)
 static void begin_conversion(struct queue *queue, struct revision *rev) REQUIRES(&queue->images->lock)
 {
 	revision_set_state(queue->images, rev, STATE_CONVERTING);
-	rev->passed_on = false;
+	rev->passed_on = rev->hurried = false;
+	atomic_store(&rev->elsewhere, false);
 	atomic_store(&rev->progress, 0);
 }
 
@@ -284,6 +286,15 @@ static void count_conversion(const struct queue *queue, const struct outcome *ou
 	metrics_add_conversion(queue->metrics, results[outcome->verdict], outcome->seconds);
 }
 
+/* What the cache had may still be to be given to the shared store. */
+static void settle_cached(struct queue *queue, struct revision *rev, const struct convert_request *request,
+			  struct outcome *outcome)
+{
+	struct share_offer *offer = share_again(queue->converter, request, outcome->handle);
+	settle(queue, rev, outcome);
+	share_give(queue->converter->share, offer);
+}
+
 static void *open_images(void *arg)
 {
 	struct queue *queue = arg;
@@ -295,7 +306,7 @@ static void *open_images(void *arg)
 		bool there = convert_from_cache(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
 		if (there)
-			settle(queue, rev, &outcome);
+			settle_cached(queue, rev, &request, &outcome);
 		else
 			enqueue_conversion(queue, rev);
 	}
@@ -341,6 +352,9 @@ static bool postpone(struct queue *queue, struct revision *rev, struct share_tur
 	asking_pass_on(&queue->asking, rev); /* first: once it is added, another thread may settle it */
 	mutex_lock(&queue->images->lock);
 	bool added = elsewhere_add(&queue->elsewhere, rev, turn, monotonic_ms() + ms) == 0;
+	atomic_store(&rev->elsewhere, added);
+	if (rev->hurried)
+		elsewhere_hurry(&queue->elsewhere, queue->converter->share, rev);
 	pthread_cond_broadcast(&queue->converting.wake);
 	mutex_unlock(&queue->images->lock);
 	return added;
@@ -461,7 +475,7 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 		return;
 	}
 	if (there)
-		settle(queue, rev, &outcome);
+		settle_cached(queue, rev, &request, &outcome);
 	else
 		finish_conversion(queue, rev, &outcome);
 	mutex_lock(&queue->images->lock);

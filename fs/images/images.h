@@ -124,6 +124,7 @@ struct revision {
 	bool whole;          /* wanted: fragments are not enough, or it is to be converted anyway */
 	bool passed_on;      /* in STATE_CONVERTING: a worker of its own makes further fragments, */
 	bool served;         /* and there is a thread for that */
+	bool hurried;        /* likewise: an answer waits that fragments do not have */
 	struct list waiters; /* calls parked until the state settles */
 	struct list link;    /* in a queue of @requester, until a thread takes it */
 	uid_t requester;     /* the first user who needed it */
@@ -144,6 +145,8 @@ struct revision {
 
 	atomic_uint progress; /* per cent, while converting */
 	_Atomic pid_t worker; /* that converts it, 0 = none */
+	/* In STATE_CONVERTING: another host has the lease, as far as is known, and no worker was started. */
+	atomic_bool elsewhere;
 };
 
 struct image {

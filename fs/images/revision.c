@@ -305,6 +305,8 @@ static void set_progress(void *user, unsigned percent)
 static void set_worker(void *user, pid_t pid)
 {
 	struct revision *rev = user;
+	if (pid)
+		atomic_store(&rev->elsewhere, false);
 	atomic_store(&rev->worker, pid);
 }
 

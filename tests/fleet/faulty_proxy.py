@@ -29,6 +29,9 @@ class Fault:
         self.rate = rate        # bytes a second of an answer; 0: as fast as it can
         self.date = date        # seconds by which the server's clock seems to be ahead
 
+    def harms(self):
+        return vars(self) != vars(Fault())
+
 
 def read_head(sock):
     """The head of a message, and what came after it."""

@@ -211,12 +211,14 @@ class Fleet:
     def run_scenario(self, kind, name, what):
         """A row of the table."""
         self.store = fleet_stores.KINDS[kind](os.path.join(self.place, "store%d" % self.rounds))
-        self.store.start()
         fault = what if isinstance(what, Fault) else Fault()
-        self.proxy = FaultyProxy(self.store.port) if self.store.port else None
+        self.proxy = None
         answers, later = Answers(), Answers()
         try:
-            if self.proxy:
+            self.store.start()
+            # Without a fault to do, the proxy would only take processor time.
+            if self.store.port and fault.harms():
+                self.proxy = FaultyProxy(self.store.port)
                 self.proxy.set(fault)
             port = self.proxy.port if self.proxy else 0
             if what == "fill_store":
@@ -255,6 +257,8 @@ class Fleet:
             print("wrong: %r" % (answers.wrong[0],), file=sys.stderr)
         return {"store": kind, "scenario": name, "conversions": self.conversions(hosts),
                 "taken": sum(self.metric(h, "gsymfs_shared_conversions_total", result=r) for h in hosts for r in ("hit", "waited")),
+                "results": {r: sum(self.metric(h, "gsymfs_shared_conversions_total", result=r) for h in hosts)
+                            for r in ("hit", "waited", "miss", "hedged", "down", "given", "dropped")},
                 "wrong": len(answers.wrong), "errors": len(answers.errors),
                 "p50_ms": 1000 * statistics.median(times), "p99_ms": 1000 * times[len(times) * 99 // 100],
                 "max_ms": 1000 * times[-1]}

@@ -12,7 +12,7 @@ import uuid
 import store_servers
 from store_servers import free_port
 
-LIMIT = 60
+LIMIT = 240
 
 
 class Store:
@@ -231,8 +231,14 @@ class Radosgw(Ceph):
         if "gsym" not in users:
             self.run("radosgw-admin", "-n", "client.rgw.a", "user", "create", "--uid=gsym", "--display-name=gsym",
                      "--access-key=" + self.KEY, "--secret-key=" + self.SECRET)
-            self.run("curl", "-sf", "--aws-sigv4", "aws:amz:%s:s3" % self.REGION, "--user", self.KEY + ":" + self.SECRET, "-H",
-                     "x-amz-content-sha256: " + self.EMPTY, "-X", "PUT", "http://127.0.0.1:%d/symbols" % self.port)
+            self.request("PUT", "symbols")
+            # With the first object the gateway makes pools, for two seconds.
+            self.request("PUT", "symbols/first")
+            self.request("DELETE", "symbols/first")
+
+    def request(self, method, path):
+        self.run("curl", "-sf", "--aws-sigv4", "aws:amz:%s:s3" % self.REGION, "--user", self.KEY + ":" + self.SECRET, "-H",
+                 "x-amz-content-sha256: " + self.EMPTY, "-X", method, "--data", "", "http://127.0.0.1:%d/%s" % (self.port, path))
 
     def pause(self):
         self.gateway.send_signal(signal.SIGSTOP)

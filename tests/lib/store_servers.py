@@ -107,11 +107,11 @@ LoadModule mpm_event_module {modules}/mod_mpm_event.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 LoadModule dav_module {modules}/mod_dav.so
 LoadModule dav_fs_module {modules}/mod_dav_fs.so
-StartServers 1
-ThreadsPerChild 16
-MinSpareThreads 1
-MaxSpareThreads 16
-MaxRequestWorkers 16
+StartServers 2
+ThreadsPerChild 25
+MinSpareThreads 25
+MaxSpareThreads 75
+MaxRequestWorkers 150
 Listen 127.0.0.1:{self.port}
 DocumentRoot {self.root}
 DavLockDB {d}/temp/lock

@@ -3,6 +3,7 @@
 import concurrent.futures
 import glob
 import os
+import stat
 
 import mount_harness
 from mount_harness import LIMIT, MountTest, wait_until
@@ -67,6 +68,13 @@ class StoreTest(MountTest):
         self.assertEqual(self.conversions(mnt), 1)
         self.assertEqual((self.shares(mnt, "hit"), self.shares(mnt, why)), (0, 1), why)
         return mnt
+
+    def cached(self, host=1):
+        return sorted(glob.glob(os.path.join(self.dir, "hostcache%d" % host, "*.gsym")))
+
+    def is_pending(self, path):
+        """Whether a file of the cache is marked as not given yet."""
+        return bool(os.stat(path).st_mode & stat.S_ISVTX)
 
     def copies(self, count):
         """So many small images, which differ in their ids."""

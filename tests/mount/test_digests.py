@@ -170,6 +170,23 @@ class DigestTest(SampleTest):
         self.wait_done()
         self.assertEqual(re.findall(r"digest: '(\w+)': \d+ bytes", daemon.log())[:2], ["poor", "sample"])
 
+    def test_made_for_a_conversion(self):
+        """What was read to name a conversion is not read again, not even after the next mount."""
+        self.grow(self.path, 20 * MIB)
+        daemon = self.mount_shared("digest_rate=512K")
+        self.wait_bytes(1)  # the only thread that digests is busy for the next 40 seconds
+        other = self.compile_other("other")
+        id = build_id(other)
+        wait_until(lambda: self.errno_of(id) == 0, "the other image")
+        old = os.stat(other).st_ctime + SETTLED
+        wait_until(lambda: time.time() > old, "the file's age")
+        self.read(id, "functions.tsv")
+        self.assertEqual(self.status(id)["digest"], digest(other))
+        self.assertEqual(self.made(), 0)
+        self.remount(daemon, "shared=" + self.shared, "digest_rate=1K")
+        self.assertEqual(self.status(id)["digest"], digest(other))
+        self.assertEqual(self.made(), 0)
+
     def test_waits_for_conversions(self):
         gate = mount_harness.Gate(self)
         gate.shut()

@@ -2,6 +2,7 @@
 """Conversions that hosts share by a directory."""
 
 import glob
+import json
 import os
 import shutil
 import signal
@@ -202,6 +203,20 @@ class SharedTest(StoreTest):
         self.assertEqual(self.answer(mnt), want)
         self.assertEqual((self.conversions(mnt), self.status(self.id, mnt)["origin"]), (0, "store"))
 
+    def test_large_file_delays_no_other(self):
+        """The content of one is read for minutes, while others are given."""
+        os.truncate(self.path, 200 << 30)
+        mnt = self.host("digest_rate=0")
+        self.answer(mnt)
+        self.wait_given()
+        other = mount_harness.build_id(self.compile_other())
+        wait_until(lambda: other in self.ids(mnt), "the other image")
+        self.read(other, "functions.tsv", mnt=mnt)
+        self.wait_given(2)
+        self.assertEqual(self.daemons[-1].stop(), 0)
+        (marked,) = [path for path in self.cached() if self.is_pending(path)]  # its content is still to be given
+        self.assertIn(self.id, marked)
+
     def test_failure(self):
         """What is wrong with a file is found out once."""
         with open(self.path, "r+b") as file:
@@ -226,11 +241,11 @@ class SharedTest(StoreTest):
 
 
 class LeaseTest(StoreTest):
-    def gated_host(self):
+    def gated_host(self, *options):
         """A host whose worker waits at a gate, and the gate."""
         gate = mount_harness.Gate(self)
         gate.shut()
-        return self.host("worker=" + gate.worker), gate
+        return self.host("worker=" + gate.worker, *options), gate
 
     def use_program(self):
         """A program of so many units that an address is answered from one."""
@@ -249,9 +264,15 @@ class LeaseTest(StoreTest):
         first, gate = self.gated_host()
         reader = self.reader(self.id, "functions.tsv", mnt=first)
         wait_until(lambda: self.entries("lease"), "the lease")
+        gate.wait_started()
         second = self.host()
         waiting = self.reader(self.id, "functions.tsv", mnt=second)
         wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
+        wait_until(lambda: self.status(self.id, second).get("converter") == "elsewhere", "that status says so")
+        self.assertEqual([self.status(self.id, mnt)["state"] for mnt in (first, second)], ["converting 0%", "converting"])
+        self.assertEqual(self.status(self.id, first)["converter"], "here")
+        info = json.loads(self.read(self.id, "info.json", mnt=second))
+        self.assertEqual((info["state"], info["converter"], info.get("progress")), ("converting", "elsewhere", None))
         self.assertIn("leaf_3", self.answer(second))
         self.assertEqual(self.status(self.id, second)["tier"], "fragments")
         other = mount_harness.build_id(self.compile_other())
@@ -261,7 +282,36 @@ class LeaseTest(StoreTest):
         outputs = {self.finish(process)[:2] for process in (reader, waiting)}
         self.assertEqual(len(outputs), 1)
         self.assertEqual(self.status(self.id, second)["conversions"], "0")
+        self.assertNotIn("converter", self.status(self.id, second))
         self.assertEqual(self.shares(second, "waited"), 1)
+
+    def test_answers_that_fragments_do_not_have(self):
+        """Of an image of one unit: they wait for another host no longer than for the store."""
+        os.truncate(self.path, 20 << 30)  # 200 seconds are predicted for it, and waited for ten times as long
+        first, gate = self.gated_host("digest_rate=0")
+        self.reader(self.id, "functions.tsv", mnt=first)
+        wait_until(lambda: self.entries("lease"), "the lease")
+        gate.wait_started()
+        second = self.host("digest_rate=0", "shared_wait=250", "threads=1")
+        waiting = self.reader(self.id, "functions.tsv", mnt=second)
+        wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
+        self.assertIn("geo::point::norm", self.answer(second))
+        self.assertEqual(self.status(self.id, first)["state"], "converting 0%")
+        self.assertEqual(self.finish(waiting)[0], 0)
+        self.assertEqual(self.conversions(second), 1)
+
+    def test_holder_that_ends(self):
+        """A daemon that is stopped leaves no lease to wait for."""
+        first, gate = self.gated_host()
+        self.reader(self.id, "functions.tsv", mnt=first)
+        wait_until(lambda: self.entries("lease"), "the lease")
+        second = self.host()
+        waiting = self.reader(self.id, "functions.tsv", mnt=second)
+        wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
+        self.assertEqual(self.daemons[0].stop(), 0)
+        self.assertEqual(self.finish(waiting)[0], 0)
+        self.assertEqual(self.conversions(second), 1)
+        self.assertEqual([self.metric(second, "shared_leases_total", result=result) for result in ("taken", "broken")], [1, 0])
 
     def test_holder_that_was_killed(self):
         first, gate = self.gated_host()

@@ -5,6 +5,7 @@ import ctypes
 import email.utils
 import http.server
 import os
+import signal
 import threading
 import time
 
@@ -25,6 +26,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.objects = {}  # (bytes, etag, time) by path
         self.lock = threading.Lock()
         self.act = None  # called with the handler of a GET of a conversion; true if it has answered
+        self.go = None  # an event, until which no conversion is taken
+        self.held = 0  # conversions that wait for it
         self.broken = None  # the status of all answers
         self.has_date = True
         self.asked = 0  # requests
@@ -80,7 +83,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.objects[self.path] = new = (body, '"%s"' % os.urandom(8).hex(), time.time())
             return 201, new
 
+    def hold(self):
+        if self.server.go and self.path.endswith(".gsym"):
+            self.server.held += 1
+            self.server.go.wait(LIMIT)
+
     def do_PUT(self):
+        self.hold()
         status, found = self.change(self.rfile.read(int(self.headers["Content-Length"])))
         self.answer(status, found=found)
 
@@ -229,6 +238,70 @@ class ServerTest(StoreTest):
                 self.assertErrno(5, self.answer, mnt)
                 wait_until(lambda: self.shares(mnt, "failure" if believed else "outdated") == 1, "the count")
                 self.assertEqual(self.conversions(mnt), 0 if believed else 1)
+
+    def hold(self):
+        self.server.go = threading.Event()
+        self.addCleanup(self.server.go.set)
+
+    def wait_held(self):
+        wait_until(lambda: self.server.held, "a conversion that the server does not take")
+
+    def threads(self, daemon):
+        tasks = "/proc/%d/task" % daemon.process.pid
+        return {mount_harness.contents(os.path.join(tasks, task, "comm")).decode().strip() for task in os.listdir(tasks)}
+
+    def test_given_at_the_end(self):
+        """What is queued is given before a daemon ends."""
+        ids = self.copies(3)
+        self.hold()
+        mnt = self.host()
+        for id in ids:
+            self.read(id, "functions.tsv", mnt=mnt)
+        self.wait_held()
+        (daemon,) = self.daemons
+        daemon.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "convert" not in self.threads(daemon), "that the daemon stops")
+        self.server.go.set()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(len(self.entries()), 3)
+        self.assertEqual(self.entries("lease"), [])
+        self.assertEqual([self.is_pending(path) for path in self.cached()], [False] * 3)
+
+    def again(self, mnt):
+        """Mounts once more with the same cache."""
+        if mount_harness.is_mounted(mnt):
+            mount_harness.lazy_unmount(mnt)
+        self.mount("shared=" + self.store_address(), "shared_wait=60000", mnt=mnt, cache=os.path.join(self.dir, "hostcache1"))
+
+    def check_given_again(self, mnt, want):
+        self.assertEqual(self.entries(), [])
+        (path,) = self.cached()
+        self.assertTrue(self.is_pending(path))
+        self.server.broken, self.server.go = None, None
+        self.again(mnt)
+        self.assertEqual(self.answer(mnt), want)
+        self.assertEqual(self.conversions(mnt), 0)
+        self.wait_given()
+        wait_until(lambda: not self.is_pending(path), "the mark's end")
+        self.expect_taken(want)
+
+    def test_given_after_a_fault(self):
+        """What a server did not take, it gets after a restart, when it is asked for again."""
+        self.server.broken = 503
+        mnt = self.host()
+        want = self.answer(mnt)
+        wait_until(lambda: self.shares(mnt, "dropped") >= 1, "the fault")
+        self.assertEqual(self.daemons[0].stop(), 0)
+        self.server.objects.clear()
+        self.check_given_again(mnt, want)
+
+    def test_given_after_a_crash(self):
+        self.hold()
+        mnt = self.host()
+        want = self.answer(mnt)
+        self.wait_held()
+        self.daemons[0].stop(signal.SIGKILL)
+        self.check_given_again(mnt, want)
 
     def test_breaker(self):
         """A server that fails is left alone for a while, and the log and status say so."""

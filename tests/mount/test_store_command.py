@@ -4,7 +4,7 @@
 import os
 
 import mount_harness
-from mount_harness import GSYM, SampleTest, contents, run, wait_until
+from mount_harness import GSYM, SampleTest, contents, is_root, run, wait_until
 
 
 class StoreCommandTest(SampleTest):
@@ -27,8 +27,8 @@ class StoreCommandTest(SampleTest):
     def keys(self):
         return [line.split("\t")[0] for line in self.gsym("store", "list", self.shared).stdout.decode().splitlines()]
 
-    def host(self, *options):
-        return self.mount("shared=" + self.shared, "shared_wait=60000", *options)
+    def host(self, *options, env=None):
+        return self.mount("shared=" + self.shared, "shared_wait=60000", *options, env=env)
 
     def assertTaken(self):
         self.assertLines()
@@ -94,6 +94,47 @@ class StoreCommandTest(SampleTest):
         done = self.store("put", "--trusted-keys=" + trusted, self.path, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertIn(b"was not published; what the store has cannot be used: not signed", done.stderr)
+
+    def get(self, *options, env=None):
+        """Whether the store has it as by daemons with these options, and then whether it answers."""
+        out = os.path.join(self.dir, "got.gsym")
+        done = run(GSYM, "store", "get", "--debug-dir=" + self.debug_dir, "-o", out, *options, self.shared, self.path, check=False,
+                   env=dict(self.gsym_env, **(env or {})))
+        if done.returncode:
+            self.assertIn(b"is not in the store", done.stderr)
+            return False
+        self.assertIn(b"sample.cpp", self.gsym("lookup", out, self.address).stdout)
+        return True
+
+    def test_get_what_a_daemon_gave_early(self):
+        """Before it knows the content of a file, a daemon names it by samples."""
+        os.truncate(self.path, 20 << 20)
+        daemon = self.host("digest_rate=0")
+        self.assertLines()
+        wait_until(lambda: len(self.keys()) == 2, "both objects")
+        self.assertEqual(daemon.stop(), 0)
+        key, word, _ = self.store("put", self.path).stdout.decode().split()
+        self.assertEqual((word, key in self.keys()), ("present", True))
+        self.assertIn(b"2 objects verified, 0 bad", self.gsym("store", "verify", self.shared).stdout)
+        os.unlink(os.path.join(self.shared, "gsymfs1", key[:2], key + ".gsym"))
+        self.assertTrue(self.get())
+        if is_root():
+            os.chown(self.path, 0, 1)  # now it is another file, as far as samples tell
+        else:
+            os.chmod(self.path, 0o200)
+        self.assertFalse(self.get())
+
+    def test_get_what_other_options_made(self):
+        servers = {"DEBUGINFOD_URLS": "http://127.0.0.1:1/"}
+        for option, env, words in (("merged=no", {}, ["--merged=no"]), ("debuginfod=yes", servers, ["--debuginfod"])):
+            daemon = self.host(option, env=dict(os.environ, **env))
+            self.assertLines()
+            wait_until(lambda: len(self.keys()) == 1, "the object")
+            self.assertEqual(daemon.stop(), 0)
+            self.assertFalse(self.get(env=env))
+            self.assertTrue(self.get(*words, env=env))
+            self.gsym("store", "prune", "--max-size=0", self.shared)
+        self.assertIn(b"DEBUGINFOD_URLS is not set", self.gsym("store", "get", "--debuginfod", self.shared, self.path, check=False).stderr)
 
     def test_signed(self):
         secret, trusted = (os.path.join(self.dir, name) for name in ("secret", "trusted"))

@@ -58,6 +58,19 @@ static int add_dirs(struct object_share *o)
 	return status;
 }
 
+static int set_servers(struct object_share *o)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	if (!o->options.debuginfod)
+		return STATUS_OK;
+	if (!urls || !*urls) {
+		complain("--debuginfod: DEBUGINFOD_URLS is not set");
+		return STATUS_FAILED;
+	}
+	o->servers = fetch_servers_hash(urls);
+	return STATUS_OK;
+}
+
 int object_share_open(struct object_share *o, const char *address, const struct session_options *session,
 		      const struct object_share_options *options)
 {
@@ -71,6 +84,8 @@ int object_share_open(struct object_share *o, const char *address, const struct 
 	if (!o->address)
 		return fail(address, -ENOMEM, NULL);
 	int status = add_dirs(o);
+	if (status == STATUS_OK)
+		status = set_servers(o);
 	if (status != STATUS_OK)
 		return status;
 	struct share_options share = {.sign_key = session->sign_key,
@@ -142,6 +157,8 @@ static int use_image(void *user, const struct converter *converter, const struct
 	struct image_work w = {use->o, *converter, *request, fd, .diag = diag};
 	w.o->share.cache = converter->cache;
 	w.converter.share = &w.o->share;
+	w.converter.merged = !w.o->options.unmerged;
+	w.converter.search.servers = w.o->servers;
 	int err = file_digest(fd, request->source.state.size, goes_on, &w, digest);
 	if (err == -ECANCELED)
 		return stopped(&w);

@@ -15,6 +15,8 @@ struct object_share_options {
 	const char *arch, *cache;             /* see object_lookup.h */
 	const struct option_list *debug_dirs; /* none: the default */
 	const struct option_list *sources;    /* SOURCE of daemons; none: the directory of the object file */
+	bool unmerged;                        /* with the option merged=no */
+	bool debuginfod;                      /* that ask the servers of $DEBUGINFOD_URLS */
 };
 
 struct object_share {
@@ -22,6 +24,7 @@ struct object_share {
 	char *address;
 	VEC(char *) dirs; /* owned: of debug files, then the sources; ends with NULL */
 	size_t n_sources;
+	uint64_t servers; /* hash of debuginfod's; 0: none */
 	struct stop_signals signals;
 	struct log log;
 	struct share share;

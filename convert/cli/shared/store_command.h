@@ -10,7 +10,8 @@ struct store_command {
 	struct option_list sources, debug_dirs;
 	uint64_t max_size; /* bytes; UINT64_MAX: any */
 	unsigned max_age;  /* days; 0: any */
-	bool dry_run;
+	bool dry_run, debuginfod;
+	enum { TAKE_MERGED, TAKE_UNMERGED } merged;
 };
 
 /* Each returns an enum command_status. @operands: after the action. */

@@ -15,6 +15,8 @@ static struct object_share_options options_of(const struct store_command *c)
 		.cache = c->cache,
 		.debug_dirs = &c->debug_dirs,
 		.sources = &c->sources,
+		.unmerged = c->merged == TAKE_UNMERGED,
+		.debuginfod = c->debuginfod,
 	};
 }
 

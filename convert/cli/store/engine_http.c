@@ -5,8 +5,8 @@
  * Conditions are kept in one of two ways. Either the server evaluates If-None-Match and If-Match; or, as
  * nginx, it ignores them, but does not overwrite with MOVE if that is not wanted: then an object is written
  * under a temporary name and moved, and an etag is compared by a request of its own. Neither way is atomic
- * on all servers. So small objects, which are leases, are written on a condition under a guard (webdav.h); a
- * conversion that is given twice does no harm.
+ * on all servers. So leases are written on a condition under a guard (webdav.h); a conversion that is given
+ * twice does no harm, and other hosts wait for it: it is written with as few requests as the way allows.
  */
 #include "convert/cli/store/engine.h"
 
@@ -21,7 +21,7 @@
 #include "convert/cli/store/webdav.h"
 #include "gsym/base/diag.h"
 
-enum { BEARER_SIZE = 16 * 1024, GUARDED_MAX = 4096 /* bytes of an object */ };
+enum { BEARER_SIZE = 16 * 1024 };
 
 /* How STORE_IF_ABSENT is kept. */
 enum http_way {
@@ -88,12 +88,17 @@ static int authorize(struct http_run *run)
 
 /* ---- Reading ---- */
 
-/* A cache before the server may keep conversions, but no leases. */
-static void bypass_caches(const char *name, struct http_headers *headers)
+static bool is_lease(const char *name)
 {
 	static const char end[] = ".lease";
 	const size_t n = strlen(name);
-	if (n >= sizeof(end) && strcmp(name + n - (sizeof(end) - 1), end) == 0)
+	return n >= sizeof(end) && strcmp(name + n - (sizeof(end) - 1), end) == 0;
+}
+
+/* A cache before the server may keep conversions, but no leases. */
+static void bypass_caches(const char *name, struct http_headers *headers)
+{
+	if (is_lease(name))
 		http_header(headers, "Cache-Control", "no-cache");
 }
 
@@ -234,7 +239,7 @@ static int put_in_a_way(struct http_run *run)
 static int put_on_condition(struct http_run *run)
 {
 	const struct transfer *transfer = run->task.transfer;
-	if (!run->has_guards || transfer->condition == STORE_ALWAYS || transfer->size > GUARDED_MAX)
+	if (!run->has_guards || transfer->condition == STORE_ALWAYS || !is_lease(transfer->name))
 		return put_in_a_way(run);
 	int err = webdav_take_guard(&run->dav, transfer->name);
 	if (err)

@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -400,6 +402,18 @@ static bool is_connected(const struct exchange *e)
 	return time > 0;
 }
 
+/*
+ * Some servers (Ceph's radosgw unless it is told otherwise) send the headers and a short body apart, and the
+ * second only once the first is acknowledged, which Linux does after 40 ms on a connection that is used in
+ * turns. It forgets this option whenever it likes.
+ */
+static void acknowledge_at_once(const struct exchange *e)
+{
+	const int on = 1;
+	if (e->handle->sock >= 0)
+		setsockopt(e->handle->sock, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
 /* Notes when all was sent, and that bytes go out. */
 static void watch_sending(struct exchange *e, int64_t now)
 {
@@ -411,8 +425,10 @@ static void watch_sending(struct exchange *e, int64_t now)
 	if (unsent != e->unsent)
 		e->active = now;
 	e->unsent = unsent;
-	if (unsent == 0)
+	if (unsent == 0) {
 		e->sent_at = e->active = now;
+		acknowledge_at_once(e);
+	}
 }
 
 /* When the exchange is to be ended, and what is then missing. */

@@ -13,8 +13,10 @@
 #define CONVERT_RUN_SHARE_SHARE_H
 
 #include "convert/cache/cache.h"
+#include "convert/cache/file_state.h"
 #include "convert/os/mutex.h"
 #include "convert/store/store.h"
+#include "convert/store/store_key.h"
 #include "convert/store/store_trust.h"
 #include "gsym/base/list.h"
 
@@ -32,6 +34,17 @@ enum share_complaint {
 	COMPLAINTS,
 };
 
+enum { SHARE_PACE = 16, SHARE_PACE_MAX = 4 * SHARE_PACE };
+
+/* What its user keeps of the contents of files. Zero: nothing. By any thread. */
+struct share_digests {
+	/* The digest of the file in the state @key; false if it is not known. */
+	bool (*find)(void *user, const struct file_key *key, uint8_t ret[static STORE_DIGEST]);
+	/* It was made. */
+	void (*keep)(void *user, const struct file_key *key, const uint8_t digest[static STORE_DIGEST]);
+	void *user;
+};
+
 struct share {
 	struct store *store; /* NULL: there is none */
 	struct store_trust *trust;
@@ -40,18 +53,24 @@ struct share {
 	const struct log *log;
 	bool bazel;
 	unsigned wait_ms;
+	struct share_digests digests;
+	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */
+	atomic_uint pace;
 	atomic_bool complained[COMPLAINTS];
 
 	struct mutex lock;
-	struct list offers GUARDED_BY(&lock);
-	unsigned n_offers GUARDED_BY(&lock);
-	uint64_t offer_bytes GUARDED_BY(&lock);
+	/* Offers as they came, and those whose files are still to be digested, with what is under way. */
+	struct share_offers {
+		struct list list;
+		unsigned n;
+		uint64_t bytes;
+	} offers GUARDED_BY(&lock), late GUARDED_BY(&lock);
 	struct list holds GUARDED_BY(&lock); /* leases that are held */
 	unsigned n_holds GUARDED_BY(&lock);  /* with the one that its thread is at */
-	bool giving GUARDED_BY(&lock);       /* one that is no longer in the list */
 	pthread_cond_t given, held;          /* something was added to either list, or it is over */
 	pthread_cond_t idle;                 /* all offers are given, or all leases are gone */
 	atomic_bool stopping;
+	_Atomic int64_t give_by; /* when it is: offers are given until then, of monotonic_ms() */
 	bool has_threads;
 	pthread_t giver, holder;
 };

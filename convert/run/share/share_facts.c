@@ -59,16 +59,39 @@ void share_facts_deinit(struct share_facts *facts)
 	*facts = (struct share_facts){0};
 }
 
-int share_facts_digest(struct share_facts *facts, const int fds[static SHARE_FILES], uint64_t most,
+static struct file_key key_of(const struct file_state *state)
+{
+	return (struct file_key){state->dev, state->ino, state->size, state->mtime_ns, state->ctime_ns};
+}
+
+static int digest_file(struct share_file *file, const struct share_digests *digests, int fd,
 		       bool (*more)(void *user), void *user)
+{
+	const struct file_key key = key_of(&file->state);
+	bool settled = !file_key_unsettled(&key);
+	int err = file_digest(fd, key.size, more, user, file->digest);
+	file->has_digest = !err;
+	if (!err && settled && digests->keep && file_state_is(fd, &file->state))
+		digests->keep(digests->user, &key, file->digest);
+	return err;
+}
+
+static bool is_known(struct share_file *file, const struct share_digests *digests)
+{
+	const struct file_key key = key_of(&file->state);
+	if (!file->has_digest)
+		file->has_digest = digests->find && digests->find(digests->user, &key, file->digest);
+	return file->has_digest;
+}
+
+int share_facts_digest(struct share_facts *facts, const struct share_digests *digests,
+		       const int fds[static SHARE_FILES], uint64_t most, bool (*more)(void *user), void *user)
 {
 	int err = 0;
 	for (size_t i = 0; i < SHARE_FILES && !err; i++) {
 		struct share_file *file = &facts->files[i];
-		if (!file->path || file->has_digest || file->state.size > most)
-			continue;
-		err = file_digest(fds[i], file->state.size, more, user, file->digest);
-		file->has_digest = !err;
+		if (file->path && !is_known(file, digests) && file->state.size <= most)
+			err = digest_file(file, digests, fds[i], more, user);
 	}
 	return err;
 }

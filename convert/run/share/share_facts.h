@@ -3,6 +3,7 @@
 #define CONVERT_RUN_SHARE_SHARE_FACTS_H
 
 #include "convert/run/convert_job.h"
+#include "convert/run/share/share.h"
 #include "convert/store/store_key.h"
 
 enum { SHARE_SOURCE, SHARE_BINARY, SHARE_FILES /* of a conversion */ };
@@ -28,11 +29,18 @@ int share_facts_make(const struct convert_job *job, struct share_facts *ret);
 void share_facts_deinit(struct share_facts *facts);
 
 /*
- * Digests the files that have no digest, if they have at most @most bytes. @fds: of the files. @more, @user:
- * see file_digest(). 0 or a negative errno.
+ * Finds the digests of the files that have none yet, and digests those that are not known, if they have at
+ * most @most bytes.
+ *
+ * @digests:     what is known, to which is added what is made
+ * @fds:         of the files
+ * @more, @user: see file_digest()
+ *
+ * 0 or a negative errno.
  */
-int share_facts_digest(struct share_facts *facts, const int fds[static SHARE_FILES], uint64_t most,
-		       bool (*more)(void *user), void *user);
+int share_facts_digest(struct share_facts *facts, const struct share_digests *digests,
+		       const int fds[static SHARE_FILES], uint64_t most, bool (*more)(void *user),
+		       void *user);
 
 /*
  * 0; -EPERM if a file has no digest and may have been forged, so that its sampled hash tells nothing;

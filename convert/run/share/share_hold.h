@@ -7,18 +7,31 @@
 
 struct share_hold;
 
-/* Has @lease of the name @name renewed. NULL without memory: it ends by itself. */
-struct share_hold *share_hold_new(struct share *share, const char *name, const struct lease *lease);
+/*
+ * Begins to make the lease @name, or to replace it, as @lease says. NULL if that cannot be; then that is
+ * noted in @lease.
+ */
+struct store_call *share_lease_begin(struct share *share, const char *name, struct lease *lease);
+/* Notes the answer, and counts leases that are taken. */
+void share_lease_note(struct share *share, struct lease *lease, const struct store_reply *reply);
+
+/*
+ * Has @lease of the name @name renewed. NULL without memory: it ends by itself.
+ *
+ * @call: of share_lease_begin(), owned: it has not been answered yet, and is not waited for. If it were ended
+ *        instead, the lease could be made all the same, and would hold others up until its time is over.
+ *        NULL: the lease is held.
+ */
+struct share_hold *share_hold_new(struct share *share, const char *name, const struct lease *lease,
+				  struct store_call *call);
 
 /* Does not block. NULL is allowed. */
 void share_hold_end(struct share *share, struct share_hold *hold);
 
-/* Makes the lease @name, or replaces it, as @lease says, and notes in it what came of that; within @ms. */
-void share_put_lease(struct share *share, const char *name, unsigned ms, struct lease *lease);
-
 /* The thread. */
 void *share_holder(void *share);
-/* After it has ended. */
+/* After it has ended: deletes all leases that are held, until monotonic_ms() is @by. */
+void share_holds_release(struct share *share, int64_t by);
 void share_holds_free(struct share *share);
 
 #endif

@@ -17,7 +17,8 @@ int share_object_key(const struct converter *converter, const struct convert_req
 
 /*
  * Takes it, and nothing else is done: nothing is converted, and nothing is put into the cache but temporary
- * files.
+ * files. If the store has none under the key of the content, it is looked for as by hosts that do not know
+ * the digest yet.
  *
  * @reply: how the store answered
  * @ret:   one reference; its inputs are in the portable form

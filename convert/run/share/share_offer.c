@@ -49,6 +49,7 @@ void share_offer_free(struct share *share, struct share_offer *offer)
 	share_hold_end(share, offer->hold);
 	handle_put(offer->handle);
 	text_deinit(&offer->inputs);
+	text_deinit(&offer->portable);
 	share_facts_deinit(&offer->facts);
 	close_files(offer);
 	free(offer);

@@ -7,18 +7,20 @@
 #include "convert/run/share/share_hold.h"
 
 struct share_offer {
-	struct list link; /* in share.offers */
+	struct list link; /* in share.offers or share.late */
 	struct share_facts facts;
 	int fds[SHARE_FILES];            /* of the files; owned */
 	struct handle *handle;           /* NULL: a failure, */
 	char message[FAILURE_TEXT_SIZE]; /* which says this */
-	struct text_buf inputs;          /* see inputs.h */
+	struct text_buf inputs;          /* see inputs.h, */
+	struct text_buf portable;        /* and share_inputs.h */
 	bool has_key;
 	struct store_key key;       /* under which it was looked for */
 	bool may_exist;             /* the store did not say whether it has it */
 	bool replaces;              /* what the store has is of no use */
 	char etag[STORE_ETAG_SIZE]; /* of that; "": none */
 	struct share_hold *hold;    /* the lease; NULL: none */
+	bool lost;                  /* something could not be given */
 };
 
 /*

@@ -16,6 +16,8 @@ int share_open(struct share *share, const struct share_options *options, const c
 	share->log = log;
 	share->bazel = options->store.bazel;
 	share->wait_ms = options->wait_ms;
+	share->digests = options->digests;
+	atomic_init(&share->pace, SHARE_PACE);
 	if (!sodium_library())
 		return diag_set(diag, -ELIBACC, "a shared store needs libsodium: install libsodium23");
 	int err = options->sign_key || options->trusted_keys
@@ -37,6 +39,9 @@ void share_close(struct share *share)
 /* Tells both threads to end, and waits for the first. */
 static void end_giver(struct share *share)
 {
+	const int64_t by = monotonic_ms() + SHARE_STOP_MS;
+	store_limit_waits(share->store, by);
+	atomic_store(&share->give_by, by);
 	mutex_lock(&share->lock);
 	atomic_store(&share->stopping, true);
 	pthread_cond_broadcast(&share->given);
@@ -50,7 +55,8 @@ int share_start(struct share *share)
 	if (!share->store)
 		return 0;
 	mutex_init(&share->lock, LOCK_SHARE);
-	list_init(&share->offers);
+	list_init(&share->offers.list);
+	list_init(&share->late.list);
 	list_init(&share->holds);
 	pthread_cond_init(&share->given, NULL);
 	pthread_cond_init(&share->idle, NULL);
@@ -61,6 +67,8 @@ int share_start(struct share *share)
 	err = thread_start(&share->holder, "lease", share_holder, share);
 	if (err)
 		end_giver(share);
+	else
+		store_prepare(share->store);
 	share->has_threads = !err;
 	return err;
 }
@@ -70,8 +78,11 @@ void share_stop(struct share *share)
 	if (!share->has_threads)
 		return;
 	end_giver(share);
+	const int64_t by = monotonic_ms() + SHARE_RELEASE_MS;
+	store_limit_waits(share->store, by);
 	pthread_join(share->holder, NULL);
 	share->has_threads = false;
 	share_offers_free(share);
+	share_holds_release(share, by);
 	share_holds_free(share);
 }

@@ -4,12 +4,15 @@
 
 #include "convert/run/share/share.h"
 
+enum { SHARE_STOP_MS = 5000, SHARE_RELEASE_MS = 250 };
+
 struct share_options {
 	struct store_options store;
 	const char *sign_key, *trusted_keys; /* files, or NULL; borrowed until share_close() */
 	unsigned
 		/* for the store, before a conversion is begun; LEASE_HEDGE_MS unless the user set another */
 		wait_ms;
+	struct share_digests digests; /* its user is borrowed */
 };
 
 /*
@@ -27,7 +30,10 @@ void share_close(struct share *share);
 
 /* The threads that give, and that renew leases. 0 or a negative errno. */
 int share_start(struct share *share);
-/* What was not given yet is not given. */
+/*
+ * Gives what is queued, for SHARE_STOP_MS at most, and then deletes the leases that are held, for
+ * SHARE_RELEASE_MS. What is left is given when it is asked for again, see cache_mark().
+ */
 void share_stop(struct share *share);
 
 #endif

@@ -8,25 +8,32 @@
 
 #include "convert/cache/publish.h"
 #include "convert/os/monotonic.h"
+#include "convert/run/run_slots.h"
 #include "convert/run/share/share_found.h"
 #include "convert/run/share/share_hold.h"
 #include "convert/run/share/share_inputs.h"
 #include "convert/run/share/share_offer.h"
 #include "gsym/base/diag.h"
 
-/* How long another host is waited for: so many times the predicted conversion, or as long as the store. */
-enum { PATIENCE = 10 };
+enum {
+	/* Another host is waited for so many times the predicted conversion, or as long as the store. */
+	PATIENCE = 10,
+	USUAL = 2, /* a conversion takes so many times as long as predicted where processors are not busy */
+	PACES = 4, /* of about so many conversions the pace is the mean */
+};
 
 struct share_turn {
 	struct share_facts facts;
 	bool has_key;
 	struct store_key key;
 	char name[STORE_NAME_SIZE], lease_name[STORE_NAME_SIZE];
-	int64_t until; /* the store is waited for */
+	unsigned store_ms; /* that the store may still be waited for, by all requests together */
+	int64_t until;     /* and until when, while it is */
 
 	struct lease lease;
 	bool has_lease;   /* it was begun */
 	bool waited;      /* for another host, */
+	int64_t began;    /* the first look for it */
 	int64_t patience; /* until this time at most, whatever the store says of its lease */
 	struct share_hold *hold;
 
@@ -72,7 +79,8 @@ static int make_key(struct share_turn *turn, const struct convert_job *job)
 	bool bazel = job->converter->share->bazel;
 	if (turn->has_key)
 		return 0;
-	int err = share_facts_digest(&turn->facts, fds, DIGEST_SMALL_MAX, NULL, NULL);
+	int err = share_facts_digest(&turn->facts, &job->converter->share->digests, fds, DIGEST_SMALL_MAX,
+				     NULL, NULL);
 	if (!err)
 		err = share_facts_key(&turn->facts, fds, &turn->key);
 	if (err)
@@ -92,17 +100,48 @@ static unsigned predict(const struct convert_job *job)
 	return predict_conversion_ms(bytes, job->converter->threads);
 }
 
+/*
+ * How long another host is waited for in any case: as long as the store. Where conversions take longer than
+ * predicted, since all processors are busy, they are taken to do so on other hosts as well.
+ */
+static int64_t grace_ms(const struct share *share)
+{
+	return (int64_t)share->wait_ms * atomic_load(&share->pace) / SHARE_PACE;
+}
+
 /* Whatever the store says of another host's lease, which may be renewed for ever. */
 static int64_t patience_ms(const struct convert_job *job)
 {
-	int64_t most = PATIENCE * (int64_t)predict(job), least = job->converter->share->wait_ms;
+	int64_t most = PATIENCE * (int64_t)predict(job), least = grace_ms(job->converter->share);
 	return most < least ? least : most;
 }
 
-static unsigned ms_left(const struct share_turn *turn)
+/* A conversion has ended. That threads may overwrite each other's pace does no harm. */
+static void note_pace(struct share *share, const struct convert_job *job)
 {
-	int64_t left = turn->until - monotonic_ms();
-	return left > 0 ? (unsigned)left : 0;
+	double pace = 1000 * job->out->seconds / (USUAL * predict(job)) * SHARE_PACE;
+	pace = pace < SHARE_PACE ? SHARE_PACE : pace > SHARE_PACE_MAX ? SHARE_PACE_MAX : pace;
+	unsigned mean = atomic_load(&share->pace);
+	atomic_store(&share->pace, (mean * (PACES - 1) + (unsigned)pace) / PACES);
+}
+
+/*
+ * Waits for @call in the time that the store has; and longer while all workers are busy, since the conversion
+ * could not begin anyway. False when there is a slot for it, which it has then.
+ */
+static bool await(const struct share_turn *turn, struct convert_job *job, struct store_call *call,
+		  struct store_reply *ret)
+{
+	struct run_slots *slots = job->converter->slots;
+	if (store_wait(call, turn->until, ret))
+		return true;
+	job->has_slot = run_slot_take(slots, store_call_fd(call));
+	if (!store_wait(call, 0, ret))
+		return false;
+	if (job->has_slot)
+		run_slot_give(slots);
+	job->has_slot = false;
+	return true;
 }
 
 /* ---- Looking ---- */
@@ -186,7 +225,7 @@ static enum look conclude(struct share *share, struct share_turn *turn, const st
 	return reject(share, turn, err, reply, *diag.text ? diag.text : strerror(-err));
 }
 
-static enum look look(struct share *share, struct share_turn *turn)
+static enum look look(struct share *share, struct share_turn *turn, struct convert_job *job)
 {
 	struct store_reply reply = {.err = 0};
 	struct gsym_diag diag;
@@ -203,7 +242,7 @@ static enum look look(struct share *share, struct share_turn *turn)
 		reply.err = err;
 		return conclude(share, turn, &reply);
 	}
-	return store_wait(turn->call, turn->until, &reply) ? conclude(share, turn, &reply) : LOOK_PENDING;
+	return await(turn, job, turn->call, &reply) ? conclude(share, turn, &reply) : LOOK_PENDING;
 }
 
 /* ---- Leases ---- */
@@ -218,7 +257,7 @@ static void begin_lease(struct share *share, struct share_turn *turn, const stru
 	turn->has_lease = true;
 }
 
-static void look_at_lease(struct share *share, struct share_turn *turn)
+static void look_at_lease(struct share *share, struct share_turn *turn, struct convert_job *job)
 {
 	struct store_reply reply = {.err = -ETIMEDOUT};
 	const struct store_request request = {
@@ -226,21 +265,37 @@ static void look_at_lease(struct share *share, struct share_turn *turn)
 		.name = turn->lease_name,
 		.fd = -1,
 	};
-	if (ms_left(turn))
-		store_do(share->store, &request, ms_left(turn), &reply);
+	struct store_call *call = store_start(share->store, &request, &reply.err);
+	if (call)
+		await(turn, job, call, &reply);
+	store_call_end(call);
 	lease_note_head(&turn->lease, reply.err, reply.now, reply.modified, reply.etag);
 }
 
-static void take_lease(struct share *share, struct share_turn *turn)
+/* When there is no answer in time the conversion begins, and the lease is ours if it comes to be. */
+static void take_lease(struct share *share, struct share_turn *turn, struct convert_job *job)
 {
-	bool over = turn->lease.step == LEASE_TAKE_OVER;
-	share_put_lease(share, turn->lease_name, ms_left(turn), &turn->lease);
-	if (!turn->lease.held)
+	struct store_reply reply;
+	struct store_call *call = share_lease_begin(share, turn->lease_name, &turn->lease);
+	if (call && await(turn, job, call, &reply)) {
+		share_lease_note(share, &turn->lease, &reply);
+		store_call_end(TAKE(call));
+	}
+	if (call || turn->lease.held)
+		turn->hold = share_hold_new(share, turn->lease_name, &turn->lease, call);
+}
+
+/* It is converted without an answer of the store: other hosts are to know, if the store comes to it. */
+static void announce(struct share *share, struct share_turn *turn, const struct convert_job *job)
+{
+	if (turn->has_lease)
 		return;
-	turn->hold = share_hold_new(share, turn->lease_name, &turn->lease);
-	struct store_counters *counters = &share->counters;
-	atomic_fetch_add_explicit(over ? &counters->leases_broken : &counters->leases_taken, 1,
-				  memory_order_relaxed);
+	begin_lease(share, turn, job);
+	struct store_call *call = turn->lease.step == LEASE_TAKE
+					  ? share_lease_begin(share, turn->lease_name, &turn->lease)
+					  : NULL;
+	if (call)
+		turn->hold = share_hold_new(share, turn->lease_name, &turn->lease, call);
 }
 
 /* The conversion is not there: who converts it? */
@@ -249,16 +304,17 @@ static enum share_step ask_for_turn(struct share *share, struct share_turn *turn
 	if (!turn->has_lease)
 		begin_lease(share, turn, job);
 	if (turn->lease.step == LEASE_LOOK)
-		look_at_lease(share, turn);
+		look_at_lease(share, turn, job);
 	if (turn->lease.step == LEASE_TAKE || turn->lease.step == LEASE_TAKE_OVER)
-		take_lease(share, turn);
+		take_lease(share, turn, job);
 	if (turn->lease.step != LEASE_LOOK || (turn->waited && monotonic_ms() >= turn->patience))
 		return SHARE_CONVERT;
 	if (!turn->waited)
 		atomic_fetch_add_explicit(&share->counters.leases_waited, 1, memory_order_relaxed);
 	turn->waited = true;
 	job_fail(job->out, VERDICT_ELSEWHERE, -EAGAIN);
-	job->out->wait_ms = turn->lease.wait_ms;
+	int64_t left = turn->patience - monotonic_ms();
+	job->out->wait_ms = turn->lease.wait_ms < left ? turn->lease.wait_ms : left > 0 ? (unsigned)left : 0;
 	return SHARE_ELSEWHERE;
 }
 
@@ -287,16 +343,16 @@ static enum share_step take_found(struct share *share, struct share_turn *turn, 
 
 static enum share_step attempt(struct share *share, struct share_turn *turn, struct convert_job *job)
 {
-	switch (look(share, turn)) {
+	switch (look(share, turn, job)) {
 	case LOOK_FOUND: return take_found(share, turn, job);
-	case LOOK_PENDING:
+	case LOOK_PENDING: announce(share, turn, job); return SHARE_CONVERT;
 	case LOOK_REFUSED: return SHARE_CONVERT;
 	case LOOK_ABSENT: break;
 	}
 	bool was_ours = turn->hold;
 	enum share_step step = was_ours ? SHARE_CONVERT : ask_for_turn(share, turn, job);
 	/* Another host may have given it, and let go of its lease, since it was looked for. */
-	return turn->hold && !was_ours ? attempt(share, turn, job) : step;
+	return turn->lease.held && turn->hold && !was_ours ? attempt(share, turn, job) : step;
 }
 
 enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn)
@@ -311,12 +367,27 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 		turn->result = SHARE_MISS; /* it has no name as yet */
 		return SHARE_CONVERT;
 	}
-	turn->until = monotonic_ms() + share->wait_ms;
-	if (!turn->patience)
-		turn->patience = monotonic_ms() + patience_ms(job);
+	const int64_t now = monotonic_ms();
+	if (!turn->patience) {
+		turn->store_ms = share->wait_ms;
+		turn->began = now;
+		turn->patience = now + patience_ms(job);
+	}
+	turn->until = now + turn->store_ms;
 	if (turn->waited && turn->until > turn->patience)
 		turn->until = turn->patience;
-	return attempt(share, turn, job);
+	enum share_step ret = attempt(share, turn, job);
+	unsigned took = (unsigned)(monotonic_ms() - now);
+	turn->store_ms -= took < turn->store_ms ? took : turn->store_ms;
+	return ret;
+}
+
+int64_t share_turn_hurry(const struct share *share, struct share_turn *turn)
+{
+	int64_t most = turn->began + grace_ms(share);
+	if (turn->patience > most)
+		turn->patience = most;
+	return turn->patience;
 }
 
 /* ---- While the worker runs ---- */
@@ -365,6 +436,8 @@ static bool is_to_be_given(const struct convert_job *job, const struct share_tur
 
 struct share_offer *share_offer(const struct convert_job *job, struct share_turn *turn)
 {
+	if (turn && job->out->verdict == VERDICT_READY && !job->out->adopted)
+		note_pace(job->converter->share, job);
 	if (!is_to_be_given(job, turn))
 		return NULL;
 	struct share_offer *offer =

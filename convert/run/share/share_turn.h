@@ -24,6 +24,12 @@ enum share_step {
  */
 enum share_step share_take(struct convert_job *job, struct share_turn **turn);
 
+/*
+ * After SHARE_ELSEWHERE: an answer waits that only the whole conversion has, so that another host is waited
+ * for no longer than the store, from the first look on. Returns when that is over, of monotonic_ms().
+ */
+int64_t share_turn_hurry(const struct share *share, struct share_turn *turn);
+
 /* Becomes readable when share_has_arrived() is to be asked; -1: nothing is under way. @turn may be NULL. */
 int share_pending_fd(const struct share_turn *turn);
 

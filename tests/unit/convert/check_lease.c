@@ -74,6 +74,10 @@ static void taken_and_renewed(void **state)
 	lease_note_put(&lease, 0, "\"b\"");
 	assert_true(lease.held);
 	assert_string_equal(lease.etag, "\"b\"");
+	lease_note_put(&lease, -ETIMEDOUT, ""); /* it is there for its time all the same */
+	assert_int_equal(lease.step, LEASE_CONVERT);
+	assert_true(lease.held);
+	assert_string_equal(lease.etag, "\"b\"");
 	lease_note_put(&lease, -EEXIST, ""); /* it was taken over meanwhile: the conversion goes on */
 	assert_int_equal(lease.step, LEASE_CONVERT);
 	assert_false(lease.held);

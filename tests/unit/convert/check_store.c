@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -649,7 +650,9 @@ static void stops(void **state)
 	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
 	assert_int_equal(write(f.stop[1], "", 1), 1);
 	assert_int_equal(get(f.store, "x", 100, fd, NULL), -ECANCELED);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), -ECANCELED);
+	assert_int_equal(head(f.store, "x", NULL), -ECANCELED);
+	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL),
+			 0);                                    /* what was converted is given */
 	assert_int_equal(delete_object(f.store, "x", NULL), 0); /* a lease is given back */
 	/* What was to be written when the client ends, is; its result can be had later. */
 	const struct store_request request = {.operation = STORE_DELETE, .name = "y"};
@@ -661,6 +664,27 @@ static void stops(void **state)
 	assert_true(store_wait(call, 0, &reply));
 	assert_int_equal(reply.err, -ENOENT);
 	store_call_end(call);
+	close(fd);
+	fixture_close(&f);
+}
+
+static void limits_waits(void **state)
+{
+	struct fixture f;
+	struct store_reply reply;
+	int err = 0, fd = file_of("", 0);
+	const struct store_request request = {.operation = STORE_GET, .name = "x", .fd = fd, .size = 100};
+	(void)state;
+	fixture_open(&f);
+	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	pid_t pid = store_process();
+	stop_process(pid);
+	struct store_call *call = store_start(f.store, &request, &err);
+	assert_non_null(call);
+	store_limit_waits(f.store, monotonic_ms() + 10);
+	assert_false(store_wait(call, INT64_MAX, &reply));
+	store_call_end(call);
+	assert_int_equal(kill(pid, SIGCONT), 0);
 	close(fd);
 	fixture_close(&f);
 }
@@ -684,13 +708,13 @@ static void starts_late(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(get_and_put), cmocka_unit_test(conditions),  cmocka_unit_test(races),
-		cmocka_unit_test(stale_claim), cmocka_unit_test(lists),       cmocka_unit_test(limits),
-		cmocka_unit_test(hurried),     cmocka_unit_test(use),         cmocka_unit_test(no_objects),
-		cmocka_unit_test(objects),     cmocka_unit_test(conversions), cmocka_unit_test(addresses),
-		cmocka_unit_test(options),     cmocka_unit_test(owners),      cmocka_unit_test(old_layout),
-		cmocka_unit_test(abilities),   cmocka_unit_test(read_only),   cmocka_unit_test(stops),
-		cmocka_unit_test(starts_late),
+		cmocka_unit_test(get_and_put),  cmocka_unit_test(conditions),  cmocka_unit_test(races),
+		cmocka_unit_test(stale_claim),  cmocka_unit_test(lists),       cmocka_unit_test(limits),
+		cmocka_unit_test(hurried),      cmocka_unit_test(use),         cmocka_unit_test(no_objects),
+		cmocka_unit_test(objects),      cmocka_unit_test(conversions), cmocka_unit_test(addresses),
+		cmocka_unit_test(options),      cmocka_unit_test(owners),      cmocka_unit_test(old_layout),
+		cmocka_unit_test(abilities),    cmocka_unit_test(read_only),   cmocka_unit_test(stops),
+		cmocka_unit_test(limits_waits), cmocka_unit_test(starts_late),
 	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
 	return cmocka_run_group_tests(tests, NULL, NULL);

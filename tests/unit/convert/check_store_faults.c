@@ -13,6 +13,7 @@
 
 #include "convert/os/monotonic.h"
 #include "convert/store/lease.h"
+#include "convert/store/store_call.h"
 #include "convert/store/store_process.h"
 #include "gsym/base/vec.h"
 
@@ -213,6 +214,89 @@ static void overdue(void **state)
 	fixture_close(&f);
 }
 
+/* The same if they do not wait for so long: the server has its time all the same. */
+static void cut_short(void **state)
+{
+	struct fixture f;
+	int fd = file_of("", 0);
+	char text[400];
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	/* One after the other; more than three if it takes this machine longer to find them overdue. */
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && store_is_up(f.store); i++) {
+		struct store_call *call;
+		begin_and_send(f.store, fd, &call, 1);
+		store_call_end(call);
+		poll(NULL, 0, 2 * LEASE_HEDGE_MS);
+	}
+	for (int64_t until = monotonic_ms() + SOON_MS; store_is_up(f.store);) {
+		assert_true(monotonic_ms() < until);
+		poll(NULL, 0, 1);
+	}
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_non_null(strstr(text, "no answer in time"));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Those that a server has at the same time are one failure, however many they are. */
+static void overdue_together(void **state)
+{
+	struct fixture f;
+	struct store_call *calls[5];
+	struct store_reply reply;
+	int fd = file_of("", 0);
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
+	assert_false(store_wait(calls[0], monotonic_ms() + LEASE_HEDGE_MS, &reply));
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		store_call_end(calls[i]);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE], 1);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], ARRAY_SIZE(calls) - 1);
+	assert_true(store_is_up(f.store));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* A server that answers others in time is not too slow, but has much to do. */
+static void busy(void **state)
+{
+	struct store store = {.prompt = 0};
+	struct flight early = {.sent = 1000}, next = {.sent = 1000 + LEASE_HEDGE_MS};
+	(void)state;
+	mutex_init(&store.lock, LOCK_STORE);
+	mutex_lock(&store.lock);
+	store.prompt = 1001;
+	assert_false(store_is_too_slow(&store, &early, 1000 + LEASE_HEDGE_MS));
+	assert_true(store_is_too_slow(&store, &early, 1001 + LEASE_HEDGE_MS));
+	assert_false(store_is_too_slow(&store, &early, 1002 + LEASE_HEDGE_MS));
+	assert_false(store_is_too_slow(&store, &next, 1000 + 2 * LEASE_HEDGE_MS)); /* sent before that */
+	next.sent = 1001 + LEASE_HEDGE_MS;
+	assert_true(store_is_too_slow(&store, &next, 1001 + 2 * LEASE_HEDGE_MS));
+	mutex_unlock(&store.lock);
+	mutex_destroy(&store.lock);
+}
+
+/* Started before the first request, so that this waits for neither the process nor what it finds out. */
+static void prepared(void **state)
+{
+	struct fixture f;
+	struct store_abilities can = {.is_known = false};
+	(void)state;
+	fixture_open(&f);
+	store_prepare(f.store);
+	for (int64_t until = monotonic_ms() + SOON_MS; !can.is_known; poll(NULL, 0, 1)) {
+		assert_true(monotonic_ms() < until);
+		store_abilities(f.store, &can);
+	}
+	assert_true(can.has_leases);
+	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	fixture_close(&f);
+}
+
 /* A program that cannot be started is a store that fails, and is not asked again for a while. */
 static void no_program(void **state)
 {
@@ -291,6 +375,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(closes),
 		cmocka_unit_test(queue),
 		cmocka_unit_test(overdue),
+		cmocka_unit_test(cut_short),
+		cmocka_unit_test(overdue_together),
+		cmocka_unit_test(busy),
+		cmocka_unit_test(prepared),
 		cmocka_unit_test(no_program),
 		cmocka_unit_test(other_program),
 		cmocka_unit_test(directory_changes),
