@@ -6,7 +6,6 @@
  * of a file all others are given that have come meanwhile.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
