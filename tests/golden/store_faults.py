@@ -355,6 +355,51 @@ def check_reuse(program, directory):
     serve(twice, act)
 
 
+class Davserver:
+    """Keeps objects and collections, of which it refuses some so often, as Apache those that other hosts make meanwhile."""
+
+    def __init__(self, refused, times):
+        self.refused, self.times, self.paths, self.lock = refused, times, {}, threading.Lock()
+
+    def status(self, method, path, conditions):
+        etag = self.paths.get(path)
+        if method == "MKCOL":
+            race = self.times > 0 and path.endswith(self.refused)
+            self.times -= race
+            if etag or race:
+                return 405 if etag else 403
+        elif "if-none-match" in conditions and etag or conditions.get("if-match", etag) != etag:
+            return 412
+        elif method != "PUT":
+            return (204 if self.paths.pop(path, None) else 404) if method == "DELETE" else 200 if etag else 404
+        self.paths[path] = '"%d"' % (int(etag.strip('"')) + 1 if etag else 1)
+        return 201
+
+    def __call__(self, _, connection, request):
+        head, _, body = request.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        headers = {key.lower(): value for key, value in (line.split(": ", 1) for line in lines)}
+        while len(body) < int(headers.get("content-length", 0)):
+            body += connection.recv(65536)
+        with self.lock:
+            method, path, _ = first.split()
+            status = self.status(method, path, headers)
+            connection.sendall(b"HTTP/1.1 %d X\r\nETag: %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                               % (status, self.paths.get(path, '""').encode()))
+
+
+def check_guard(program, directory):
+    """A guard that is refused, since other hosts make it in the same moment, is tried again."""
+    def act(nasty):
+        path = directory / "lease"
+        path.write_bytes(b"host")
+        _, first = Driver(program, nasty.url).run_all(("probe",), ("put", "gsymfs1/ab/x.lease", path), options=["--absent"])
+        expect("a guard that was refused", first.err, "0")
+        made = [request for request in nasty.requests if request.startswith(b"MKCOL ") and b"x.lease.guard" in request]
+        expect("tries", len(made), 6)
+    serve(Davserver("x.lease.guard/", 5), act)
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as name:
@@ -364,7 +409,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT), (list_names, LIST)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse)]
+                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse, check_guard)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT) + len(LIST)} servers with faults: as expected")

@@ -114,13 +114,15 @@ void webdav_drop_guard(struct webdav *dav, const char *name)
 	transfer->reply = reply;
 }
 
+/* Apache looks whether a guard exists, and forbids what another host makes before it does so itself. */
 int webdav_take_guard(struct webdav *dav, const char *name)
 {
 	const struct timespec pause = {.tv_nsec = GUARD_PAUSE * 1000000};
 	int64_t until = monotonic_ms() + GUARD_WAIT;
 	for (bool dropped = false;;) {
 		int made = make_guard(dav, name);
-		if (made)
+		bool raced = made == -EACCES && monotonic_ms() < until;
+		if (made && !raced)
 			return made < 0 ? made : 0;
 		if (monotonic_ms() >= until) {
 			if (dropped)
