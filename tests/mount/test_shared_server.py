@@ -28,6 +28,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.act = None  # called with the handler of a GET of a conversion; true if it has answered
         self.go = None  # an event, until which no conversion is taken
         self.held = 0  # conversions that wait for it
+        self.barrier = None  # at which deletions wait for each other
         self.broken = None  # the status of all answers
         self.has_date = True
         self.asked = 0  # requests
@@ -94,6 +95,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(status, found=found)
 
     def do_DELETE(self):
+        if self.server.barrier:
+            self.server.barrier.wait(LIMIT)
         self.answer(self.change(None)[0])
 
 
@@ -266,6 +269,20 @@ class ServerTest(StoreTest):
         self.assertEqual(len(self.entries()), 3)
         self.assertEqual(self.entries("lease"), [])
         self.assertEqual([self.is_pending(path) for path in self.cached()], [False] * 3)
+
+    def test_leases_at_the_end(self):
+        """All are let go of at the same time, since there is not much of it."""
+        gate = mount_harness.Gate(self)
+        gate.shut()
+        ids = self.copies(2)
+        mnt = self.host("worker=" + gate.worker)
+        for id in ids:
+            self.reader(id, "functions.tsv", mnt=mnt)
+        wait_until(lambda: len(self.entries("lease")) == 2, "both leases")
+        self.server.barrier = threading.Barrier(2)
+        self.addCleanup(self.server.barrier.abort)
+        self.assertEqual(self.daemons[0].stop(), 0)
+        wait_until(lambda: not self.entries("lease"), "the end of the leases")
 
     def again(self, mnt):
         """Mounts once more with the same cache."""

@@ -30,8 +30,12 @@ void share_hold_end(struct share *share, struct share_hold *hold);
 
 /* The thread. */
 void *share_holder(void *share);
-/* After it has ended: deletes all leases that are held, until monotonic_ms() is @by. */
+/*
+ * While the thread ends: deletes all leases that are held, until monotonic_ms() is @by, but for the one that
+ * it is at.
+ */
 void share_holds_release(struct share *share, int64_t by);
+/* After the thread has ended. */
 void share_holds_free(struct share *share);
 
 #endif

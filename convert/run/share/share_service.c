@@ -80,9 +80,10 @@ void share_stop(struct share *share)
 	end_giver(share);
 	const int64_t by = monotonic_ms() + SHARE_RELEASE_MS;
 	store_limit_waits(share->store, by);
+	share_offers_free(share);
+	/* Without waiting for the one that the thread may be at. */
+	share_holds_release(share, by);
 	pthread_join(share->holder, NULL);
 	share->has_threads = false;
-	share_offers_free(share);
-	share_holds_release(share, by);
 	share_holds_free(share);
 }
