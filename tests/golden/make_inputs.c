@@ -12,6 +12,7 @@
 #include "gsym/base/vec.h"
 #include "gsym/gsym.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -263,9 +264,10 @@ static void damage(int fd)
 	if (pread(fd, head, sizeof(head), 0) != sizeof(head))
 		exit(1);
 	memcpy(&functions, head + 16, sizeof(functions));
+	functions = le32toh(functions);
 	off_t entry = 48 + ((off_t)functions * head[6] + 3) / 4 * 4 + 4;
 	if (pread(fd, &off, sizeof(off), entry) != sizeof(off) ||
-	    pwrite(fd, &name, sizeof(name), off + 4) != sizeof(name))
+	    pwrite(fd, &name, sizeof(name), le32toh(off) + 4) != sizeof(name))
 		exit(1);
 }
 

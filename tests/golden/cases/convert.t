@@ -8,8 +8,8 @@ $ gsym verify out/a.gsym --against "$ELF" | grep -c DIFFERENT
 $ gsym convert --quiet -o out/a.gsym "$ELF" && ls out
 a.gsym
 $ gsym convert --quiet --num-threads=1 -o out/b.gsym "$ELF" && cmp out/a.gsym out/b.gsym
-$ gsym convert --quiet --output-version=2 --verify -o out/c.gsym "$ELF" && gsym statistics out/c.gsym | sed -n '1s/.*: //p'
-version 2, little-endian
+$ gsym convert --quiet --output-version=2 --verify -o out/c.gsym "$ELF" && gsym statistics out/c.gsym | sed -n '1s/.*: \(.*\), .*-endian/\1/p'
+version 2
 $ cp "$ELF" out/program && gsym convert --quiet out/program && cmp out/program.gsym out/a.gsym
 $ gsym convert --quiet --json-summary-file=out/j -o out/d.gsym "$ELF" && cut -c1-21 out/j
 {"error-categories":{

@@ -146,8 +146,8 @@ $ mkdir elf && gsym convert --quiet --segment-size=400 -o elf/out "$ELF" && gsym
 as many
 $ gsym convert --segment-size=100000000 -o elf/big "$ELF" 2>&1 | sed -n 's/0x[0-9a-f]*, [0-9]* bytes/N/; /^output/p'
 output: elf/big-N
-$ gsym convert --quiet --verify --output-version=2 --segment-size=100000 -o elf/two "$ELF" && for f in elf/two-*; do gsym statistics $f | sed -n '1s/.*: //p'; done | sort -u
-version 2, little-endian
+$ gsym convert --quiet --verify --output-version=2 --segment-size=100000 -o elf/two "$ELF" && for f in elf/two-*; do gsym statistics $f | sed -n '1s/.*: \(.*\), .*-endian/\1/p'; done | sort -u
+version 2
 $ gsym convert --quiet --segment-size=60 -o elf/none "$ELF" 2>&1 | sed 's/, "\(.*\)" at 0x[0-9a-f]*, needs a segment of [0-9]* bytes/, NAME, needs N/'
 gsym: elf/none: function 0, NAME, needs N, but --segment-size is 60
 $ ls elf/none*
