@@ -70,7 +70,9 @@ _Static_assert((int)N_CALLS <= (int)INJECT_CALLS, "room for all calls");
 static struct inject_file *file;
 static enum role role;
 static pid_t pid;
-static uintptr_t text_begin, text_end; /* of the program */
+static struct text {
+	uintptr_t begin, end;
+} own, spared; /* of the program; of what is not failed */
 
 /* syscall(2) of the C library, whose name is taken below. */
 static long (*real_syscall)(long, ...);
@@ -112,17 +114,19 @@ static enum role find_role(void)
 	return role_of(name ? name + 1 : program, first, first + strlen(first) + 1);
 }
 
-/* The first object is the program itself. */
+/* The first object is the program. libseccomp crashes, or searches without end, when it has no memory. */
 static int find_text(struct dl_phdr_info *info, size_t size, void *user)
 {
+	bool *first = user;
+	struct text *to = *first ? &own : strstr(info->dlpi_name, "/libseccomp.") ? &spared : NULL;
 	(void)size;
-	(void)user;
-	for (int i = 0; i < info->dlpi_phnum; i++)
+	for (int i = 0; to && i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
-			text_begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-			text_end = text_begin + info->dlpi_phdr[i].p_memsz;
+			to->begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+			to->end = to->begin + info->dlpi_phdr[i].p_memsz;
 		}
-	return 1;
+	*first = false;
+	return 0;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -138,7 +142,7 @@ __attribute__((constructor)) static void begin(void)
 	if (fd < 0 || map == MAP_FAILED)
 		abort();
 	real_syscall(SYS_close, fd);
-	dl_iterate_phdr(find_text, NULL);
+	dl_iterate_phdr(find_text, &(bool){true});
 	pid = (pid_t)real_syscall(SYS_getpid);
 	file = map;
 }
@@ -151,9 +155,9 @@ static enum role role_now(void)
 
 /* ---- Which calls fail ---- */
 
-static bool is_own_text(uintptr_t at)
+static bool is_in(struct text text, uintptr_t at)
 {
-	return at >= text_begin && at < text_end;
+	return at >= text.begin && at < text.end;
 }
 
 /*
@@ -164,7 +168,7 @@ static uint64_t site_key(enum call call, void *caller, void *frame)
 {
 	uint64_t key = ((uint64_t)role_now() << 8 | call) * 0x9e3779b97f4a7c15u ^ (uintptr_t)caller;
 	uintptr_t at = (uintptr_t)frame, pc = (uintptr_t)caller;
-	for (int i = 0; i < 2 && is_own_text(pc); i++) {
+	for (int i = 0; i < 2 && is_in(own, pc); i++) {
 		uintptr_t next = *(uintptr_t *)at;
 		if (next <= at || next > at + 4096 || next % 8)
 			break;
@@ -221,7 +225,7 @@ static bool is_at_work(void)
 /* The error of this call, INJECT_SHORT, or 0. */
 static int fails(enum call call, void *caller, void *frame)
 {
-	if (!is_at_work())
+	if (!is_at_work() || is_in(spared, (uintptr_t)caller))
 		return 0;
 	enum role mine = role_now();
 	uint64_t n = atomic_fetch_add(&file->seen[mine][call], 1) + 1;

@@ -12,7 +12,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import breakpad, codeview, make_macho, make_pdb, make_pe, pclntab, peers  # noqa: E402
+from bad import containers  # noqa: E402
+from lib import breakpad, codeview, make_macho, make_pdb, make_pe, pclntab, peers, splitfile  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.elf import EM_MIPS  # noqa: E402
 from lib.zstd import frame  # noqa: E402
@@ -326,11 +327,25 @@ def make_pe_pairs(place, work):
         put_pair(place / f"pdb-{name}", work / "x.exe", work / "x.pdb")
 
 
+def make_package_pairs(place, work):
+    """Packages by hand, in both versions of the index, and some whose index is hostile."""
+    splitfile.make_skeletons(work / "main", containers.ID, [("missing.dwo", "/nowhere")] * containers.UNITS)
+    damages = list(containers.package_damages())[::12]
+    for version in (2, 5):
+        for number, damage in enumerate((None, *(damage for _, damage in damages))):
+            package = containers.Package(version)
+            if damage:
+                damage(package)
+            (work / "dwp").write_bytes(package.data())
+            put_pair(place / f"package{version}-{number:02}", work / "main", work / "dwp")
+
+
 def make_pairs(place, work):
     place.mkdir(parents=True, exist_ok=True)
     work.mkdir(parents=True, exist_ok=True)
     make_macho_pairs(place, work)
     make_pe_pairs(place, work)
+    make_package_pairs(place, work)
     source = HERE / "seed.c"
     dwp = peers.find("llvm-dwp") or "llvm-dwp"
     for compiler, version in (("gcc", 4), ("gcc", 5), ("clang", 4), ("clang", 5)):

@@ -219,7 +219,8 @@ static int take(struct image_work *w)
 	struct store_reply reply;
 	int err = share_object_take(&w->converter, &w->request, w->fd, &reply, &w->result.handle, w->diag);
 	switch (err) {
-	case -ECANCELED: return stopped(w);
+	case -ECANCELED: /* by a signal, or because the store's process took no requests */
+		return is_stopped(w, 0) ? stopped(w) : diag_set(w->diag, -ETIMEDOUT, "no answer in time");
 	case -ESTALE:
 		return diag_set(w->diag, err, "was made with other debug files than those that are here");
 	case -EXDEV:

@@ -147,7 +147,7 @@ static int answer_stdin(struct symbolizer *symbolizer)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return fail("standard input", -errno, NULL), 0;
+			return fail("standard input", -errno, NULL), -ECANCELED;
 		in->n += (size_t)n;
 		int err = in->n ? answer_input(symbolizer, n == 0) : 0;
 		if (err || n == 0)
