@@ -31,7 +31,10 @@ void *__wrap_calloc(size_t n, size_t size)
 
 void *__wrap_realloc(void *p, size_t size)
 {
-	return fails() ? NULL : __real_realloc(p, size);
+	void *grown = fails() ? NULL : __real_realloc(p, size);
+	if (grown && !p)
+		memset(grown, 0xa5, size); /* it is not zero, and holds no pointer of before */
+	return grown;
 }
 
 static uint64_t add(struct nodes *nodes, uint64_t address, size_t size)
