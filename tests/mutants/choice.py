@@ -2,15 +2,16 @@
 
 Unit tests that include the header of the changed file, or name its function, or include another header of its folder come
 first, in this order.
-Then the patterns of the room, without unit tests; within a pattern those that share a word with the path of the file.
-Then tests of mounts, those first whose scripts have the words of the changed line, its function and its file; and after
-some of them the other unit tests of the room.
+Then golden tests of the room, fuzzing and damaged files, and tests of mounts; of golden tests and those of mounts first
+whose scripts have the words of the changed line, its function and its file. After some of them the other unit tests.
 """
 import collections
 import fnmatch
 import math
 import re
 
+UNITS_FIRST = ("gsym/filter/",)  # tested as a whole: no test names a file or a function of it
+KINDS = ("unit", "golden", "fuzz", "bad", "system")
 EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
 
@@ -39,7 +40,8 @@ TESTS = {
     "gsym/filter": FILTER,
     "convert": ("finalize", "emit", "stub", "section_stream", *CONVERT_TAIL),
     "convert/record": ("finalize", "emit", "text_set", *CONVERT_TAIL),
-    "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "fuzz-elf"),
+    "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "macho objects", "golden macho",
+                       "golden pe", "pdb files", "released", "fuzz-elf"),
     "convert/object/elf": ("stub", "golden symbols", "relocatable", *CONVERT_TAIL, "fuzz-elf"),
     "convert/object/inflate": ("section_stream", "compressed", "compressed files", "fuzz-inflater", *CONVERT_TAIL),
     "convert/object/macho": ("golden macho", "macho objects", "fuzz-macho", "mount-macho", "bad-macho", "bad-fat"),
@@ -132,5 +134,7 @@ def tests_for(mutant, tests, relevance):
     late.sort(key=lambda n: -relevance.of(mutant, n))
     # Each program is linked again, and seldom notices what it does not name.
     scores = dict((name, score) for score, name in near)
-    last = [n for n in found if tests[n].suite == "unit" and not scores[n]]
-    return [n for n in found if n not in late and n not in last] + late[:EARLY] + last + late[EARLY:]
+    last = [n for n in found if tests[n].suite == "unit" and not scores[n] and not mutant.name.startswith(UNITS_FIRST)]
+    first = [n for n in found if n not in late and n not in last]
+    first.sort(key=lambda n: (KINDS.index(tests[n].suite), -relevance.of(mutant, n) if tests[n].suite == "golden" else 0))
+    return first + late[:EARLY] + last + late[EARLY:]

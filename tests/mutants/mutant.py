@@ -44,7 +44,7 @@ class Mutant:
 
     def key(self, lines):
         """The same after lines were added elsewhere in the file: file, both texts, and which of equal lines it is."""
-        nth = lines[:self.line].count(self.old)
+        nth = sum(line.strip() == self.old.strip() for line in lines[:self.line])
         text = "\0".join((self.name, self.old.strip(), self.new.strip(), str(nth)))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -110,8 +110,11 @@ class Trial:
         assert lines[self.mutant.line] == self.mutant.old
         lines[self.mutant.line] = self.mutant.new
         self.path.write_text("\n".join(lines))
+        # A compiler that outlives an interrupted run may read the restored text: that must not be kept for the changed one.
+        self.tree.env["CCACHE_DISABLE"] = "1"
 
     def restore(self):
+        self.tree.env.pop("CCACHE_DISABLE", None)
         if self.path.read_text() != self.text:
             self.path.write_text(self.text)
 

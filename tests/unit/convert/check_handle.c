@@ -277,13 +277,24 @@ static void without_a_name(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
+static void no_directory(void **state)
+{
+	static const struct log quiet = {.most = (enum log_level) - 1};
+	struct cache cache = {.dir = -1};
+	struct gsym_diag diag = {""};
+	(void)state;
+	assert_int_not_equal(cache_open(&cache, "/proc/self/status/cache", 1 << 20, 0, &quiet, &diag), 0);
+	assert_non_null(strstr(diag.text, "/proc/self/status/cache"));
+	cache_close(&cache);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_name),   cmocka_unit_test(longest_notes),
-		cmocka_unit_test(without_a_name), cmocka_unit_test(peek),
-		cmocka_unit_test(room_in_memory), cmocka_unit_test(another_image),
-		cmocka_unit_test(damage),
+		cmocka_unit_test(without_a_name), cmocka_unit_test(no_directory),
+		cmocka_unit_test(peek),           cmocka_unit_test(room_in_memory),
+		cmocka_unit_test(another_image),  cmocka_unit_test(damage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
