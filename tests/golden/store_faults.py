@@ -355,6 +355,38 @@ def check_reuse(program, directory):
     serve(twice, act)
 
 
+def check_raced_collections(program, directory):
+    """Apache forbids to make a collection that another host makes at the same moment: it is there then."""
+    made, forbidden = {b"/store/"}, []
+
+    def answer(method, path, request):
+        if method == b"MKCOL" and path.endswith(b"/00/") and not forbidden:
+            forbidden.append(path)
+            made.add(path)
+            return b"403 Forbidden"
+        if method == b"HEAD":
+            return b"200 OK\r\nETag: \"1\"" if path in made else b"404 Not Found"
+        if method == b"DELETE":
+            made.discard(path)
+            return b"204 No Content"
+        if path in made or b"\r\nIf-Match:" in request:
+            return b"405 Method Not Allowed" if method == b"MKCOL" else b"412 Precondition Failed"
+        if path.rstrip(b"/").rsplit(b"/", 1)[0] + b"/" not in made:
+            return b"409 Conflict"
+        made.add(path)
+        return b"201 Created"
+
+    def webdav(_, connection, request):
+        connection.sendall(b"HTTP/1.1 %b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % answer(*request.split()[:2], request))
+
+    def act(nasty):
+        (directory / "none").write_bytes(b"")
+        probe, lease = Driver(program, nasty.url).run_all(("probe",), ("put", "gsymfs1/00/a.lease", directory / "none"),
+                                                          options=["--absent"])
+        expect("a lease in it", (probe.probe, lease.err, len(forbidden)), (1, "0", 1))
+    serve(webdav, act)
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as name:
@@ -364,7 +396,8 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT), (list_names, LIST)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse)]
+                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse,
+                check_raced_collections)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT) + len(LIST)} servers with faults: as expected")
