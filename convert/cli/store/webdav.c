@@ -43,15 +43,30 @@ int webdav_exchange(struct webdav *dav, const char *name, struct http_request *r
 	return err;
 }
 
+/*
+ * Apache forbids to make what another host makes at the same moment: it has looked whether it exists, and
+ * then cannot make it. Asked again it says that it exists, unless it is forbidden indeed.
+ */
+static int make_collection(struct webdav *dav, const char *name, struct http_answer *ret)
+{
+	int err = 0;
+	for (unsigned tries = 0; tries < 2; tries++) {
+		struct http_request request = {.method = "MKCOL"};
+		struct http_headers headers = {0};
+		err = webdav_exchange(dav, name, &request, &headers, ret);
+		if (err || ret->status != 403)
+			break;
+	}
+	return err;
+}
+
 bool webdav_make_collections(struct webdav *dav, const char *name)
 {
 	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
 		char part[STORE_NAME_SIZE + 1];
-		struct http_request request = {.method = "MKCOL"};
-		struct http_headers headers = {0};
 		struct http_answer answer = {0};
 		snprintf(part, sizeof(part), "%.*s", (int)(slash + 1 - name), name);
-		if (webdav_exchange(dav, part, &request, &headers, &answer))
+		if (make_collection(dav, part, &answer))
 			return false;
 		if (answer.status != 201 && answer.status != 405)
 			return false;
@@ -75,22 +90,22 @@ int webdav_move(struct webdav *dav, const char *from, const char *to, struct htt
 
 /* ---- Guards ---- */
 
-static int guard_exchange(struct webdav *dav, const char *method, const char *name, struct http_answer *ret)
+enum { GUARD_SIZE = STORE_NAME_SIZE + sizeof(".guard/") };
+
+static void guard_name(const char *name, char ret[static GUARD_SIZE])
 {
-	char guard[STORE_NAME_SIZE + sizeof(".guard/")];
-	struct http_request request = {.method = method};
-	struct http_headers headers = {0};
-	snprintf(guard, sizeof(guard), "%s.guard/", name);
-	return webdav_exchange(dav, guard, &request, &headers, ret);
+	snprintf(ret, GUARD_SIZE, "%s.guard/", name);
 }
 
 /* 1 if it was made, 0 if it exists, or a negative errno. */
 static int make_guard(struct webdav *dav, const char *name)
 {
+	char guard[GUARD_SIZE];
 	struct http_answer answer;
-	int err = guard_exchange(dav, "MKCOL", name, &answer);
+	guard_name(name, guard);
+	int err = make_collection(dav, guard, &answer);
 	if (!err && answer.status != 201 && answer.status != 405 && webdav_make_collections(dav, name))
-		err = guard_exchange(dav, "MKCOL", name, &answer);
+		err = make_collection(dav, guard, &answer);
 	if (err)
 		return err;
 	if (answer.status == 201)
@@ -101,6 +116,9 @@ static int make_guard(struct webdav *dav, const char *name)
 /* Also when the transfer is to end: its limits do not hold, but those of a guard. */
 void webdav_drop_guard(struct webdav *dav, const char *name)
 {
+	char guard[GUARD_SIZE];
+	struct http_request request = {.method = "DELETE"};
+	struct http_headers headers = {0};
 	struct http_answer answer;
 	struct transfer *transfer = dav->task->transfer;
 	const struct store_reply reply = transfer->reply;
@@ -108,7 +126,8 @@ void webdav_drop_guard(struct webdav *dav, const char *name)
 	const int64_t until = dav->task->until;
 	transfer->canceled = NULL;
 	dav->task->until = monotonic_ms() + GUARD_WAIT;
-	guard_exchange(dav, "DELETE", name, &answer);
+	guard_name(name, guard);
+	webdav_exchange(dav, guard, &request, &headers, &answer);
 	dav->task->until = until;
 	transfer->canceled = canceled;
 	transfer->reply = reply;
