@@ -178,7 +178,7 @@ class Start:
     def __init__(self, bench, made, wanted):
         self.bench, self.wanted = bench, wanted
         for path in made.iterdir():
-            if path.suffix != ".c":
+            if path.suffix not in (".c", ".pdb", ".exe"):  # by hand, these two have the id of the Mach-O file
                 (bench.source / path.name).write_bytes(path.read_bytes())
 
     def count(self):
