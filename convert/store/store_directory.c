@@ -106,24 +106,27 @@ static void *look(void *arg)
 	return NULL;
 }
 
-static struct directory_check *start_check(const char *path)
+/* 0, or a negative errno with the reason in @diag. */
+static int start_check(const char *path, struct directory_check **ret, struct gsym_diag *diag)
 {
 	size_t size = strlen(path) + 1;
 	struct directory_check *check = calloc(1, sizeof(*check) + size);
 	pthread_t thread;
 	if (!check)
-		return NULL;
+		return diag_set(diag, -ENOMEM, "store '%s': no memory", path);
 	memcpy(check->path, path, size);
 	check->refs = 2;
 	mutex_init(&check->lock, LOCK_STORE);
 	monotonic_cond_init(&check->ended);
-	if (thread_start(&thread, "gsymfs-look", look, check) == 0) {
+	int err = thread_start(&thread, "gsymfs-look", look, check);
+	if (!err) {
 		pthread_detach(thread);
-		return check;
+		*ret = check;
+		return 0;
 	}
 	check->refs = 1;
 	release(check);
-	return NULL;
+	return diag_set(diag, err, "store '%s': cannot start a thread: %s", path, strerror(-err));
 }
 
 static void await_check(struct directory_check *check)
@@ -150,9 +153,10 @@ static void warn(const struct log *log, const char *path, bool is_done, bool is_
 
 int store_directory_check(const char *path, const struct log *log, struct gsym_diag *diag)
 {
-	struct directory_check *check = start_check(path);
-	if (!check)
-		return diag_set(diag, -ENOMEM, "store '%s': no memory", path);
+	struct directory_check *check = NULL;
+	int failed = start_check(path, &check, diag);
+	if (failed)
+		return failed;
 	await_check(check);
 	mutex_lock(&check->lock);
 	const bool is_done = check->is_done, is_old = check->is_old;

@@ -257,6 +257,7 @@ class CephFs(Ceph):
     MOUNTS = 2
 
     def start(self):
+        self.mounts = []
         self.start_cluster()
         self.spawn("ceph-mds", "-i", "a")
         self.run("ceph", "osd", "pool", "create", "meta")
