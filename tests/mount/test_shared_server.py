@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Conversions that hosts share by a server of HTTP, however that behaves."""
 
+import contextlib
 import ctypes
 import email.utils
 import http.server
@@ -250,8 +251,11 @@ class ServerTest(StoreTest):
         wait_until(lambda: self.server.held, "a conversion that the server does not take")
 
     def threads(self, daemon):
-        tasks = "/proc/%d/task" % daemon.process.pid
-        return {mount_harness.contents(os.path.join(tasks, task, "comm")).decode().strip() for task in os.listdir(tasks)}
+        tasks, names = "/proc/%d/task" % daemon.process.pid, set()
+        for task in os.listdir(tasks):
+            with contextlib.suppress(OSError):  # it ends meanwhile
+                names.add(mount_harness.contents(os.path.join(tasks, task, "comm")).decode().strip())
+        return names
 
     def test_given_at_the_end(self):
         """What is queued is given before a daemon ends."""
