@@ -120,10 +120,11 @@ static void forget_record(void *user, dev_t dev, ino_t ino)
 	index_remove(&s->scan->index, dev, ino);
 }
 
+/* Unless a fault of the machine left unknown what a file holds: then the walk that follows decides. */
 static void forget(struct sweep *s, const struct changes *changes)
 {
 	struct scan *scan = s->scan;
-	for (size_t i = 0; i < changes->paths.n; i++) {
+	for (size_t i = 0; i < changes->paths.n && !s->trouble; i++) {
 		skipped_forget(scan->skipped, changes->paths.v[i], false, scan->pass);
 		s->unsure |=
 			!images_forget_path(scan->images, changes->paths.v[i], scan->pass, forget_record, s);

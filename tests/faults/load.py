@@ -233,8 +233,7 @@ class Load:
                     os.utime(image.path, (rng.randrange(10**9), rng.randrange(10**9)))
 
     def kill_one(self, rng):
-        # A file that has changed, and whose scan worker is killed, is looked at again by the next scan: until then it may be ENOENT.
-        found = [child for child in self.children() if child[1] != "scan"]
+        found = self.children()
         if found:
             pid, role = rng.choice(found)
             with contextlib.suppress(ProcessLookupError):
