@@ -309,6 +309,8 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 		err = check_visible(fs, diag);
 	if (!err && (err = guard_install()))
 		diag_set(diag, err, "cannot install a signal handler: %s", strerror(-err));
+	if (!err && (err = run_slots_init(&fs->slots, fs->options.jobs)))
+		diag_set(diag, err, "cannot count conversions: %s", strerror(-err));
 	return err;
 }
 
@@ -338,7 +340,6 @@ static void setup_converter(struct gsymfs *fs)
 		.stop_fd = fs->stop_fd,
 	};
 	zygote_init(&fs->zygote);
-	run_slots_init(&fs->slots, o->jobs);
 	fs->converter = (struct converter){
 		.root = fs->prefix,
 		.worker = fs->worker,

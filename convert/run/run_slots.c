@@ -1,27 +1,27 @@
 #include "convert/run/run_slots.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-void run_slots_init(struct run_slots *slots, unsigned n)
+int run_slots_init(struct run_slots *slots, unsigned n)
 {
 	slots->fd = eventfd(n, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	return slots->fd < 0 ? -errno : 0;
 }
 
 void run_slots_deinit(struct run_slots *slots)
 {
-	if (slots->fd >= 0)
-		close(slots->fd);
+	close(slots->fd);
 }
 
 bool run_slot_take(struct run_slots *slots, int event)
 {
-	struct pollfd fds[] = {{.fd = event, .events = POLLIN},
-			       {.fd = slots ? slots->fd : -1, .events = POLLIN}};
 	eventfd_t one;
-	if (fds[1].fd < 0)
+	if (!slots)
 		return true;
+	struct pollfd fds[] = {{.fd = event, .events = POLLIN}, {.fd = slots->fd, .events = POLLIN}};
 	for (;;) {
 		if (poll(fds, 2, -1) < 0)
 			continue;
@@ -35,6 +35,6 @@ bool run_slot_take(struct run_slots *slots, int event)
 
 void run_slot_give(struct run_slots *slots)
 {
-	if (slots && slots->fd >= 0)
+	if (slots)
 		eventfd_write(slots->fd, 1);
 }

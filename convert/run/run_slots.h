@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 struct run_slots {
-	int fd; /* < 0: there is no limit */
+	int fd;
 };
 
-/* @n: at least 1. Without a descriptor there is no limit. */
-void run_slots_init(struct run_slots *slots, unsigned n);
+/* @n: at least 1. 0 or a negative errno: there is no descriptor for it. */
+int run_slots_init(struct run_slots *slots, unsigned n);
 void run_slots_deinit(struct run_slots *slots);
 
 /*

@@ -14,6 +14,7 @@
 #include "convert/run/share/share_inputs.h"
 #include "convert/run/share/share_offer.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	/* Another host is waited for so many times the predicted conversion, or as long as the store. */
@@ -135,6 +136,7 @@ static bool await(const struct share_turn *turn, struct convert_job *job, struct
 	struct run_slots *slots = job->converter->slots;
 	if (store_wait(call, turn->until, ret))
 		return true;
+	invariant(!job->has_slot);
 	job->has_slot = run_slot_take(slots, store_call_fd(call));
 	if (!store_wait(call, 0, ret))
 		return false;
