@@ -199,10 +199,7 @@ def main():
                 Bench(gsym, library, made, place).check(command, settings, tally, log)
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             list(pool.map(work, wanted))
-    print(tally.table())
-    if settings.table:
-        Path(settings.table).write_text(tally.table() + "\n", encoding="utf-8")
-    return 1 if tally.complaints else 0
+    return tally.finish(settings.table)
 
 
 if __name__ == "__main__":

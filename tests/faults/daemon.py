@@ -385,10 +385,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             for job in [pool.submit(run, way, programs, made, wanted, settings, tally, log) for way in ways]:
                 job.result()
-    print(tally.table())
-    if settings.table:
-        Path(settings.table).write_text(tally.table() + "\n", encoding="utf-8")
-    return 1 if tally.complaints else 0
+    return tally.finish(settings.table)
 
 
 if __name__ == "__main__":

@@ -165,6 +165,13 @@ class Tally:
         total = [sum(row[c] for row in self.rows.values()) for c in self.COLUMNS]
         return "\n".join(lines + ["| all | | %s |" % " | ".join(map(str, total))])
 
+    def finish(self, path):
+        """Prints the table, and writes it to @path if there is one. The exit status."""
+        print(self.table())
+        if path:
+            Path(path).write_text(self.table() + "\n", encoding="utf-8")
+        return 1 if self.complaints else 0
+
 
 def is_crash(status):
     """As subprocess or a shell tell it; 77 is the sanitizers', as commands.py sets it."""

@@ -163,7 +163,7 @@ class AccessTest(MountTest):
                 self.assertEqual("geo" in log_line, may, (user, name, log_line))
 
     def test_nothing_is_converted_for_those_who_may_not_read_it(self):
-        """What lines after the first ask for is converted ahead, if whoever asks may read it."""
+        """What lines after the first ask for is prefetched, if the caller may read it."""
         private = self.make("private", 1, 0o600, 0o755, None, None)
         first = {"q.tsv": self.make("a", 2, 0o644, 0o755, None, None), "log": self.make("b", 3, 0o644, 0o755, None, None)}
         self.mount("allow_other").wait_scanned()

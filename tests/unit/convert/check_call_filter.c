@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -24,6 +23,7 @@
 #include "gsym/base/bytes.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
+#include "bpf_run.h"
 
 enum {
 	PROGRAM_MAX = 4096, /* instructions: BPF's limit */
@@ -74,53 +74,12 @@ struct program {
 	const struct machine *machine;
 };
 
-/* ---- Classic BPF, as far as libseccomp writes it ---- */
-
-/* One of struct seccomp_data's words: the halves of an argument lie in the byte order of the machine. */
-static uint32_t load(const struct machine *m, int nr, const uint64_t args[6], uint32_t at)
-{
-	if (at == 0)
-		return (uint32_t)nr;
-	if (at == 4)
-		return m->arch;
-	assert_in_range(at, 16, 16 + 6 * 8 - 4);
-	uint64_t value = args[(at - 16) / 8];
-	bool is_first = at % 8 == 0;
-	return (uint32_t)(is_first == m->big ? value >> 32 : value);
-}
-
-static bool jumps(const struct sock_filter *s, uint32_t a)
-{
-	switch (BPF_OP(s->code)) {
-	case BPF_JEQ: return a == s->k;
-	case BPF_JGT: return a > s->k;
-	case BPF_JGE: return a >= s->k;
-	case BPF_JSET: return a & s->k;
-	default: fail_msg("a jump of kind %#x", s->code); return false;
-	}
-}
-
 /* What the filter decides about system call number @nr. */
 static uint32_t run(const struct program *p, int nr, const uint64_t args[6])
 {
-	uint32_t a = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct sock_filter *s = &p->code[i];
-		if (BPF_CLASS(s->code) == BPF_RET)
-			return s->k;
-		if (s->code == (BPF_LD | BPF_W | BPF_ABS))
-			a = load(p->machine, nr, args, s->k);
-		else if (s->code == (BPF_ALU | BPF_AND | BPF_K))
-			a &= s->k;
-		else if (s->code == (BPF_JMP | BPF_JA))
-			i += s->k;
-		else if (BPF_CLASS(s->code) == BPF_JMP)
-			i += jumps(s, a) ? s->jt : s->jf;
-		else
-			fail_msg("an instruction of kind %#x", s->code);
-	}
-	fail_msg("the program does not return");
-	return 0;
+	struct seccomp_data data = {.nr = nr, .arch = p->machine->arch};
+	memcpy(data.args, args, sizeof(data.args));
+	return bpf_run(p->code, p->n, p->machine->big, &data);
 }
 
 /* ---- Filters ---- */

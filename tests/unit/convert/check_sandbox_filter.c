@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <setjmp.h>
@@ -26,6 +24,7 @@
 #include <cmocka.h>
 
 #include "gsym/base/vec.h"
+#include "bpf_run.h"
 
 enum { REFUSED = SECCOMP_RET_ERRNO | EPERM, INSTRUCTIONS_MAX = 4096, UNKNOWN_CALL = 4000 };
 
@@ -80,47 +79,10 @@ long __wrap_syscall(long number, ...)
 
 /* ---- The filter ---- */
 
-static uint32_t loaded(const struct seccomp_data *data, uint32_t off)
-{
-	uint32_t word = 0;
-	assert_true(off <= sizeof(*data) - sizeof(word));
-	memcpy(&word, (const char *)data + off, sizeof(word));
-	return word;
-}
-
-static bool holds(const struct sock_filter *in, uint32_t a)
-{
-	switch (BPF_OP(in->code)) {
-	case BPF_JEQ: return a == in->k;
-	case BPF_JGT: return a > in->k;
-	case BPF_JGE: return a >= in->k;
-	case BPF_JSET: return a & in->k;
-	}
-	return true; /* BPF_JA, whose target is counted below */
-}
-
-/* What the program decides: the few instructions that libseccomp uses. */
 static uint32_t decision(int call, uint64_t first, uint64_t second)
 {
-	struct seccomp_data data = {.nr = call, .arch = seccomp_arch_native(), .args = {first, second}};
-	uint32_t a = 0;
-	for (size_t at = 0; at < n_instructions; at++) {
-		const struct sock_filter *in = &program[at];
-		if (in->code == (BPF_LD | BPF_W | BPF_ABS))
-			a = loaded(&data, in->k);
-		else if (in->code == (BPF_ALU | BPF_AND | BPF_K))
-			a &= in->k;
-		else if (in->code == (BPF_RET | BPF_K))
-			return in->k;
-		else if (in->code == (BPF_JMP | BPF_JA))
-			at += in->k;
-		else if (BPF_CLASS(in->code) == BPF_JMP)
-			at += holds(in, a) ? in->jt : in->jf;
-		else
-			fail_msg("instruction %zu has code %#x", at, in->code);
-	}
-	fail_msg("the program ends without a decision");
-	return 0;
+	const struct seccomp_data data = {.nr = call, .arch = seccomp_arch_native(), .args = {first, second}};
+	return bpf_run(program, n_instructions, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, &data);
 }
 
 static void expect(const int *calls, size_t n, uint32_t want)

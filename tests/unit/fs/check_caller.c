@@ -155,7 +155,7 @@ static void supplementary_groups(void **state)
 
 /* ---- Who may search directories ---- */
 
-/* Root and the daemon's own user, whoever that is. */
+/* Root and the daemon's own user, whichever that is. */
 static void sees_all(void **state)
 {
 	const uid_t own = geteuid();

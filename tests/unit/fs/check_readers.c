@@ -1,4 +1,4 @@
-/* Grace periods: over when those who were inside have left, whoever enters meanwhile. */
+/* Grace periods: over when the readers that were inside have left, also if others enter meanwhile. */
 #include "fs/sys/readers.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void one_inside(void **state)
 	}
 }
 
-/* Whoever enters later does not make it longer for ever. */
+/* Readers that enter later do not make it longer for ever. */
 static void others_come_and_go(void **state)
 {
 	struct readers readers = {0};
