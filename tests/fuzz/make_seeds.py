@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import zlib
 from pathlib import Path
 
@@ -461,6 +462,16 @@ def make_objects(place):
     write("large", frame(bytes(300000)), 300000)
 
 
+def unpack_kept(out):
+    """What the fuzzer found beyond the seeds (tests/fuzz/run --keep)."""
+    for archive in sorted((HERE / "kept").glob("*.tar.xz")):
+        place = out / f"kept-{archive.name.removesuffix('.tar.xz')}"
+        place.mkdir()
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                (place / Path(member.name).name).write_bytes(tar.extractfile(member).read())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
@@ -483,6 +494,7 @@ def main():
     make_breakpad(out / "breakpad")
     make_compressed(out / "compressed")
     make_filter(out / "filter")
+    unpack_kept(out)
     if options.gsym:
         make_gsym(str(Path(options.gsym).absolute()), out / "elf", out / "gsym")
         for path in sorted((out / "gsym").iterdir())[:8]:
