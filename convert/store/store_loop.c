@@ -312,6 +312,7 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 	return 0;
 }
 
+/* 0; -ESTALE: the process is of no use any more; another errno: it cannot open the store; -EPROTO. */
 static int take_message(struct store *store, const union worker_message *msg) REQUIRES(&store->lock)
 {
 	struct flight *flight = find_flight(store, msg->head.serial);
@@ -323,6 +324,8 @@ static int take_message(struct store *store, const union worker_message *msg) RE
 	}
 	if (!flight || !store->process.is_open)
 		return -EPROTO;
+	if (msg->head.type == WORKER_REPLY && msg->reply.error == ESTALE)
+		return -ESTALE;
 	if (msg->head.type == WORKER_REPLY)
 		return take_reply(store, flight, &msg->reply);
 	if (msg->head.type != WORKER_BEGUN)
@@ -358,6 +361,8 @@ static void receive(struct store *store)
 		mutex_unlock(&store->lock);
 		if (err && msg.head.type == WORKER_REPLY && !msg.head.serial && err != -EPROTO)
 			lose_process(store, open_error(err), msg.reply.text, true);
+		else if (err == -ESTALE)
+			lose_process(store, -EREMOTEIO, msg.reply.text, false);
 		else if (err)
 			lose_process(store, -EREMOTEIO,
 				     "the process of the store is not of this version, "

@@ -135,9 +135,7 @@ static void serve(struct transfer_job *job)
 	mutex_lock(&job->service->lock);
 	job->is_busy = false;
 	mutex_unlock(&job->service->lock);
-	send_reply(serial, err == -ESTALE ? -EREMOTEIO : err, &transfer.reply);
-	if (err == -ESTALE) /* with its next request the client starts another process */
-		_exit(1);
+	send_reply(serial, err, &transfer.reply);
 }
 
 /* ---- Threads ---- */

@@ -91,6 +91,34 @@ static void killed(void **state)
 	fixture_close(&f);
 }
 
+/* Another directory takes the place of the store's: each request says so, and the next is for the new one. */
+static void replaced(void **state)
+{
+	struct fixture f;
+	struct store_call *calls[5];
+	char away[512];
+	int fd = file_of("", 0);
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
+	snprintf(away, sizeof(away), "%s.away", f.directory);
+	assert_int_equal(rename(f.directory, away), 0);
+	assert_int_equal(mkdir(f.directory, 0700), 0);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct store_reply reply;
+		assert_true(store_wait(calls[i], monotonic_ms() + SOON_MS, &reply));
+		assert_string_equal(reply.text, "the directory was replaced or removed");
+		assert_int_equal(result(calls[i]), -EREMOTEIO);
+	}
+	assert_true(store_is_up(f.store)); /* one failure */
+	assert_int_equal(get(f.store, "x", 100, fd, NULL), -ENOENT);
+	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+	remove_all(away);
+}
+
 /* One that crashes each time is left alone. */
 static void crashes(void **state)
 {
@@ -370,6 +398,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed),
+		cmocka_unit_test(replaced),
 		cmocka_unit_test(crashes),
 		cmocka_unit_test(stopped),
 		cmocka_unit_test(closes),
