@@ -70,6 +70,8 @@ static void verdict_reported(struct convert_job *job)
 		job_fail_for_room(job);
 		return;
 	case -ENOMEM:
+		if (!job->failed.at_limit)
+			break;
 		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
 			    (unsigned long long)job->converter->memory);
 		job_fail(out, VERDICT_FAILED, -EFBIG);

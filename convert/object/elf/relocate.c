@@ -9,6 +9,7 @@
  */
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/elf_symbol.h"
+#include "convert/record/memory_limit.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -274,8 +275,10 @@ static int make_writable(struct object_section *section)
 		return 0;
 	void *copy =
 		mmap(NULL, section->data.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (copy == MAP_FAILED)
+	if (copy == MAP_FAILED) {
+		memory_limit_note(section->data.size);
 		return -ENOMEM;
+	}
 	memcpy(copy, section->data.data, section->data.size);
 	section->data.data = copy;
 	section->owned = true;
