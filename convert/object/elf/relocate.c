@@ -309,8 +309,8 @@ int elf_relocate(struct object_file *object, struct object_section *section, uin
 		Elf_Scn *symtab = elf_getscn(object->elf, shdr.sh_link);
 		struct relocation_table t = {
 			.object = object,
-			.relocations = elf_getdata(scn, NULL),
-			.symbols = symtab ? elf_getdata(symtab, NULL) : NULL,
+			.relocations = elf_table(object, scn),
+			.symbols = symtab ? elf_table(object, symtab) : NULL,
 			.indexes = symtab ? extended_indexes(object, symtab) : NULL,
 			.rela = shdr.sh_type == SHT_RELA,
 			.skipped = ret_skipped,
