@@ -383,13 +383,17 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	return err ? diag_prefix(diag, err, "%s", c->object->path) : 0;
 }
 
-/* Without a file that could not be looked at, the result is that of another input. */
-static int check_fault(struct conversion *c, struct gsym_diag *diag)
+/*
+ * Without what could not be looked at, the result @err is that of another input, also if it is an error: that
+ * the file has no functions, for instance, may only seem so.
+ */
+static int check_fault(struct conversion *c, int err, struct gsym_diag *diag)
 {
-	int err = atomic_load(&c->fault.err);
-	return err ? diag_set(diag, err, "%s: cannot read a file that it refers to: %s", c->object->path,
-			      strerror(-err))
-		   : 0;
+	int fault = atomic_load(&c->fault.err);
+	if (!fault || err == -ECANCELED || err == -ENOMEM)
+		return err;
+	return diag_set(diag, fault, "%s: cannot read a part of it, or a file that it refers to: %s",
+			c->object->path, strerror(-fault));
 }
 
 static void init_opener(struct conversion *c)
@@ -422,8 +426,7 @@ static int convert_object(struct conversion *c, struct output *out, struct conve
 	memcpy(summary.arch, c->object->arch, sizeof(summary.arch));
 	if (!err)
 		err = convert(c, out, &summary, diag);
-	if (!err)
-		err = check_fault(c, diag);
+	err = check_fault(c, err, diag);
 	if (!err)
 		err = oddities_report(&c->odd, &summary);
 	if (!err)

@@ -192,7 +192,8 @@ void cache_mark(const struct cache *cache, const struct handle *handle, bool pen
 {
 	char key[CACHE_KEY_SIZE], name[CACHE_NAME_SIZE];
 	struct stat st;
-	handle_key(handle, key);
+	if (handle_key(handle, key))
+		return;
 	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
 	int fd = cache_entry_open(cache->dir, name);
 	if (fd < 0)

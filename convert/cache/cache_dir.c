@@ -86,9 +86,10 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 		own = strdup(path);
 	else
 		err = default_path(&own);
+	if (err == -ENOENT)
+		return diag_set(diag, err, "no directory for the cache: set HOME or cache=DIR");
 	if (err || !own)
-		return diag_set(diag, err ? err : -ENOMEM,
-				"no directory for the cache: set HOME or cache=DIR");
+		return diag_set(diag, -ENOMEM, "no memory for the name of the cache directory");
 	err = cache_dir_make(own);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot create: %s", own, strerror(-err));

@@ -1,5 +1,7 @@
 #include "convert/cache/file_state.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "convert/os/acl.h"
@@ -53,11 +55,13 @@ struct file_state file_state_of(int fd, const struct stat *st, bool open_to_all)
 	};
 }
 
-bool file_state_is(int fd, const struct file_state *state)
+int file_state_check(int fd, const struct file_state *state)
 {
 	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == state->dev &&
-	       st.st_ino == state->ino && (uint64_t)st.st_size == state->size &&
-	       nanoseconds(st.st_mtim) == state->mtime_ns && nanoseconds(st.st_ctim) == state->ctime_ns &&
-	       st.st_uid == state->uid;
+	if (fstat(fd, &st))
+		return -errno;
+	bool same = S_ISREG(st.st_mode) && st.st_dev == state->dev && st.st_ino == state->ino &&
+		    (uint64_t)st.st_size == state->size && nanoseconds(st.st_mtim) == state->mtime_ns &&
+		    nanoseconds(st.st_ctim) == state->ctime_ns && st.st_uid == state->uid;
+	return same ? 0 : -ESTALE;
 }

@@ -41,7 +41,10 @@ struct file_state file_state_of(int fd, const struct stat *st, bool open_to_all)
 /* The read permissions alone, as in struct file_state. */
 mode_t file_readers(int fd, const struct stat *st, bool open_to_all);
 
-/* Whether the open file @fd is a regular file in @state, permissions aside. */
-bool file_state_is(int fd, const struct file_state *state);
+/*
+ * 0 if the open file @fd is a regular file in @state, permissions aside; -ESTALE if not; or the negative
+ * errno of fstat(2), which says nothing about the file.
+ */
+int file_state_check(int fd, const struct file_state *state);
 
 #endif

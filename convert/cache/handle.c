@@ -291,13 +291,26 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
 	return err ? diag_prefix(diag, err, "%s", key) : 0;
 }
 
-void handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE])
+struct key_copy {
+	const struct handle *handle;
+	char *to;
+};
+
+static int copy_key(void *arg)
 {
+	const struct key_copy *copy = arg;
+	const struct handle *handle = copy->handle;
 	const uint8_t *key = handle->inputs.data + handle->inputs.size;
 	const uint8_t *end = (const uint8_t *)handle->map + handle->map_size - TRAILER_SIZE;
 	invariant(end >= key && end - key < CACHE_KEY_SIZE);
-	memcpy(ret, key, (size_t)(end - key));
-	ret[end - key] = 0;
+	memcpy(copy->to, key, (size_t)(end - key));
+	copy->to[end - key] = 0;
+	return 0;
+}
+
+int handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE])
+{
+	return handle_run(handle, copy_key, &(struct key_copy){handle, ret});
 }
 
 static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)

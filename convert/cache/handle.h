@@ -78,8 +78,8 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
  */
 int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes);
 
-/* The key that it was opened as. */
-void handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE]);
+/* The key that it was opened as, which is in the file: 0, or -EFAULT if that was cut short. */
+int handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE]);
 
 /*
  * Stores @value in the empty @slot; it is destroyed with the handle. All callers of a slot pass the same

@@ -157,9 +157,11 @@ int cache_publish_kept(struct cache *cache, const struct handle *handle)
 	char key[CACHE_KEY_SIZE], name[CACHE_NAME_SIZE];
 	struct cache_temp temp;
 	struct gsym_diag diag;
-	handle_key(handle, key);
+	int err = handle_key(handle, key);
+	if (err)
+		return err;
 	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
-	int err = cache_is_full(cache) ? -ENOSPC : cache_temp_open(cache, &temp, &diag);
+	err = cache_is_full(cache) ? -ENOSPC : cache_temp_open(cache, &temp, &diag);
 	if (err)
 		return err;
 	err = copy_kept(handle, &temp);

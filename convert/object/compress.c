@@ -9,6 +9,9 @@
 #include <libdeflate.h>
 #include <sys/mman.h>
 #include <zstd.h>
+#include <zstd_errors.h>
+
+#include "convert/record/memory_limit.h"
 
 enum {
 	ZLIB_BEST_RATIO = 1032,       /* 258 bytes for 2 bits (RFC 1951, 3.2.5) */
@@ -21,8 +24,10 @@ enum {
 static int inflate_zlib(struct span in, uint8_t *out, size_t size)
 {
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-	if (!d)
+	if (!d) {
+		memory_limit_note(0);
 		return -ENOMEM;
+	}
 	enum libdeflate_result r = libdeflate_zlib_decompress(d, in.data, in.size, out, size, NULL);
 	libdeflate_free_decompressor(d);
 	return r == LIBDEFLATE_SUCCESS ? 0 : -EBADMSG;
@@ -31,6 +36,10 @@ static int inflate_zlib(struct span in, uint8_t *out, size_t size)
 static int inflate_zstd(struct span in, uint8_t *out, size_t size)
 {
 	size_t n = ZSTD_decompress(out, size, in.data, in.size);
+	if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation) {
+		memory_limit_note(0);
+		return -ENOMEM;
+	}
 	return !ZSTD_isError(n) && n == size ? 0 : -EBADMSG;
 }
 
@@ -56,8 +65,10 @@ int section_reserve(struct object_section *s)
 		return err;
 	void *out = mmap(NULL, s->full_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (out == MAP_FAILED)
+	if (out == MAP_FAILED) {
+		memory_limit_note(s->full_size);
 		return -errno;
+	}
 	s->data = (struct span){out, s->full_size};
 	s->owned = true;
 	return 0;

@@ -7,6 +7,7 @@
 #include "convert/object/compressed_file.h"
 
 #include "convert/object/inflate/inflater.h"
+#include "convert/record/memory_limit.h"
 #include "gsym/base/vec.h"
 
 #include <sys/mman.h>
@@ -80,8 +81,10 @@ static int grow(struct inflation *f)
 	size_t cap = f->cap ? f->cap * 2 : FIRST;
 	void *v = f->v ? mremap(f->v, f->cap, cap, MREMAP_MAYMOVE)
 		       : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (v == MAP_FAILED)
+	if (v == MAP_FAILED) {
+		memory_limit_note(cap - f->cap);
 		return -ENOMEM;
+	}
 	f->v = v;
 	f->cap = cap;
 	return 0;

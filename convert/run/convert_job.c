@@ -23,11 +23,13 @@ static int open_input(const char *root, const char *path)
 	return fd;
 }
 
-bool job_input_is_unchanged(const struct convert_job *job)
+int job_check_input(const struct convert_job *job)
 {
 	const struct convert_request *request = job->request;
-	return file_state_is(job->input, &request->source.state) &&
-	       (!request->binary.path || file_state_is(job->binary, &request->binary.state));
+	int err = file_state_check(job->input, &request->source.state);
+	if (!err && request->binary.path)
+		err = file_state_check(job->binary, &request->binary.state);
+	return err;
 }
 
 void job_fail_for_room(struct convert_job *job)
@@ -41,13 +43,15 @@ static int prepare_file(struct convert_job *job, const struct convert_input *inp
 {
 	struct outcome *out = job->out;
 	int fd = *ret_fd = open_input(job->converter->root, input->path);
-	if (fd < 0 && fd != -ENOENT && fd != -ELOOP && fd != -ENOTDIR) {
-		diag_set(&out->diag, fd, "'%s': cannot open: %s", input->path, strerror(-fd));
+	int err = fd < 0 ? fd : file_state_check(fd, &input->state);
+	if (!err)
+		return 0;
+	if (err != -ESTALE && err != -ENOENT && err != -ELOOP && err != -ENOTDIR) {
+		diag_set(&out->diag, err, "'%s': cannot %s: %s", input->path, fd < 0 ? "open" : "stat",
+			 strerror(-err));
 		job_fail(out, VERDICT_TRANSIENT, -EIO);
 		return -EIO;
 	}
-	if (fd >= 0 && file_state_is(fd, &input->state))
-		return 0;
 	diag_set(&out->diag, -ESTALE, "'%s' changed since it was scanned", input->path);
 	job_fail(out, VERDICT_REPLACED, -ESTALE);
 	return -ESTALE;
@@ -111,8 +115,8 @@ int job_take_fragment(const struct convert_job *job, const struct worker_fragmen
 	*ret = NULL;
 	if (!m->output_size)
 		return 0;
-	return job_input_is_unchanged(job) ? fragment_take(job->fragment, m, job->request->key->text, ret)
-					   : -ESTALE;
+	int err = job_check_input(job);
+	return err ? err : fragment_take(job->fragment, m, job->request->key->text, ret);
 }
 
 void job_close(struct convert_job *job)

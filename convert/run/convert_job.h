@@ -60,7 +60,10 @@ void job_fail_for_room(struct convert_job *job);
  */
 int job_take_fragment(const struct convert_job *job, const struct worker_fragment *m, struct handle **ret);
 
-/* Whether the input files are still in the state that was scanned and from which the key was computed. */
-bool job_input_is_unchanged(const struct convert_job *job);
+/*
+ * 0 if the input files are still in the state that was scanned and from which the key was computed; else as
+ * file_state_check().
+ */
+int job_check_input(const struct convert_job *job);
 
 #endif

@@ -25,9 +25,6 @@ static void note_used(struct convert_job *job, const struct neighbour *file)
  */
 static int reply(const struct child *child, struct worker_opened *answer, int fd)
 {
-	/* Were the worker to report that there is no memory, it would be taken for its own limit. */
-	if (answer->error == ENOMEM)
-		answer->error = EIO;
 	int err = worker_send(child->sock, &answer->head, WORKER_OPENED, fd);
 	if (fd >= 0)
 		close(fd);

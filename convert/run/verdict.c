@@ -70,6 +70,8 @@ static void verdict_reported(struct convert_job *job)
 		job_fail_for_room(job);
 		return;
 	case -ENOMEM:
+		if (!job->failed.at_limit)
+			break;
 		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
 			    (unsigned long long)job->converter->memory);
 		job_fail(out, VERDICT_FAILED, -EFBIG);
@@ -172,6 +174,13 @@ static void verdict_replaced(struct convert_job *job)
 	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
 }
 
+/* Whether it does is not known. */
+static void verdict_unchecked(struct convert_job *job, int err)
+{
+	diag_set(&job->out->diag, err, "'%s': cannot stat: %s", job->request->source.path, strerror(-err));
+	job_fail(job->out, VERDICT_TRANSIENT, -EIO);
+}
+
 /* The worker has exited by itself, without a signal. */
 static void verdict_exit(struct convert_job *job, int status)
 {
@@ -189,8 +198,11 @@ void verdict_decide(struct convert_job *job, int why_killed, int status, const s
 {
 	struct outcome *out = job->out;
 	note_asked(job);
-	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))
+	int err = why_killed == -ECANCELED ? 0 : job_check_input(job);
+	if (err == -ESTALE)
 		verdict_replaced(job);
+	else if (err)
+		verdict_unchecked(job, err);
 	else if (why_killed)
 		verdict_killed(job, why_killed);
 	else if (WIFSIGNALED(status))

@@ -31,7 +31,7 @@ enum share_result {
 	SHARE_OUTDATED, /* made with other neighbours than those that are here */
 	SHARE_DOWN,     /* the store was not asked, or failed */
 	SHARE_GIVEN,    /* published */
-	SHARE_DROPPED,  /* not published: the queue was full, or the store failed */
+	SHARE_DROPPED,  /* not published: the queue was full, the store failed, or files changed */
 	SHARE_RESULTS,
 };
 

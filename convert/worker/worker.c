@@ -87,7 +87,7 @@ static bool progress_valid(const struct worker_progress *m)
 
 static bool failed_valid(const struct worker_failed *m)
 {
-	return m->error > 0 && m->error < 4096 && terminated(m->text, sizeof(m->text));
+	return m->error > 0 && m->error < 4096 && m->at_limit <= 1 && terminated(m->text, sizeof(m->text));
 }
 
 static bool identity_valid(const struct worker_identity *m)

@@ -60,7 +60,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 17,
+	WORKER_PROTOCOL = 18,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -249,9 +249,9 @@ struct worker_done {
 
 struct worker_failed {
 	struct worker_header head;
-	int32_t error; /* a positive errno value */
-	uint32_t pad;
-	char text[512]; /* diagnosis with section and offset, without the name of the file */
+	int32_t error;     /* a positive errno value */
+	uint32_t at_limit; /* 0 or 1: of ENOMEM, that it was at the limit of its order */
+	char text[512];    /* diagnosis with section and offset, without the name of the file */
 };
 
 /* struct image_identity of one image in the file. */

@@ -16,6 +16,7 @@
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
+#include "fs/tree/listing_position.h"
 #include "fs/tree/stream_size.h"
 
 struct listing {
@@ -70,7 +71,7 @@ static void list_fixed(struct listing *l, struct revision *dir, uint64_t off)
 {
 	const char *name;
 	struct fuse_entry_param e;
-	size_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
+	size_t i = position_number(off, POSITION_FIRST);
 	for (int err; !l->full && (err = fixed_list(l->tree, dir, i, &name, &e)) != -ERANGE; i++)
 		if (!err)
 			add(l, name, &e, POSITION_FIRST + i + 1);
@@ -83,8 +84,8 @@ static void list_root(struct listing *l, uint64_t off)
 	list_fixed(l, NULL, off);
 	mutex_lock(&images->lock);
 	struct image *image;
-	for (uint32_t i = off < first ? 0 : (uint32_t)(off - first);
-	     !l->full && (image = slots_from(&images->all, &i)); i++) {
+	for (uint32_t i = position_number(off, first); !l->full && (image = slots_from(&images->all, &i));
+	     i++) {
 		if (!image_is_there(image))
 			continue;
 		struct fuse_entry_param e = entry_image(l->tree, image);
@@ -98,7 +99,7 @@ static void list_by_name(struct listing *l, uint64_t off)
 	struct images *images = l->tree->images;
 	mutex_lock(&images->lock);
 	const struct basename *name;
-	for (uint32_t i = off < POSITION_FIRST ? 0 : (uint32_t)(off - POSITION_FIRST);
+	for (uint32_t i = position_number(off, POSITION_FIRST);
 	     !l->full && (name = slots_from(&images->names, &i)); i++) {
 		if (!basename_is_visible(images, name, &l->caller, true))
 			continue;
@@ -147,7 +148,7 @@ static void list_path_dir(struct listing *l, uint64_t off)
 	struct images *images = l->tree->images;
 	mutex_lock(&images->lock);
 	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(l->ino));
-	size_t i = dir && off > POSITION_FIRST ? path_dir_from(dir, (uint32_t)(off - POSITION_FIRST)) : 0;
+	size_t i = dir ? path_dir_from(dir, position_number(off, POSITION_FIRST)) : 0;
 	for (; dir && i < dir->children.n && !l->full; i++)
 		add_path(l, dir->children.v[i].child,
 			 POSITION_FIRST + (uint64_t)dir->children.v[i].position + 1);

@@ -66,7 +66,7 @@ static int add_string(struct copier *c, uint64_t from, uint64_t *ret, struct gsy
 	if (!text)
 		return diag_set(diag, -EBADMSG, "string 0x%" PRIx64 " is past the string table", from);
 	uint64_t left = limit - c->string_bytes;
-	size_t size = strnlen(text, left);
+	size_t size = strnlen(text, left < SIZE_MAX ? (size_t)left : SIZE_MAX); /* 32 bits hold less */
 	if (size == left)
 		return diag_set(diag, -EDQUOT,
 				"string table: its strings overlap and would take more than 0x%" PRIx64

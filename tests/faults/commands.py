@@ -72,8 +72,8 @@ class Result:
 
     @property
     def lines(self):
-        """Of standard output; that the store had a conversion already is no difference."""
-        return self.output.replace(b"  present  ", b"  published  ").splitlines()
+        """Of standard output; that the store had a conversion already is no difference, nor how many seconds ago it was made."""
+        return re.sub(rb"^(\w+\t\d+)\t\d+$", rb"\1", self.output.replace(b"  present  ", b"  published  "), flags=re.M).splitlines()
 
 
 class Bench:
@@ -163,9 +163,10 @@ class Bench:
 # What a message may say instead of the text of an errno.
 SAYINGS = {SHORT: (), errno.ENOMEM: ("memory",)}
 # A process that cannot speak any more can only end, and its client says so; a library that cannot be loaded seems to be missing; a store
-# tells its hosts of "Remote I/O error" whatever it was, and its command that there was none to give.
+# tells its hosts of "Remote I/O error" whatever it was, and its command that there was none to give; libdwarf does not say, or crashes.
 UNSPOKEN = ("exited without a result", "try again", "has ended", "no answer", "is not the gsym program", "needs libsodium", "Remote I/O error",
-            "cannot start a thread", "Permission denied", "was not published")
+            "cannot start a thread", "Permission denied", "was not published",
+            "libdwarf cannot read", "comparison by libdwarf: killed")
 
 
 def names_cause(messages, error):

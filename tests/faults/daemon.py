@@ -162,13 +162,6 @@ def settle(mount, id, address, answer):
         time.sleep(0.02)
 
 
-def is_limit(fault, outcome, mount, id):
-    """A worker without memory has reached its limit, as far as its client can tell: that is kept for an hour, by this daemon only."""
-    if fault[0] != "convert" or fault[3] != errno.ENOMEM or outcome != "clean errors":
-        return False
-    return "needs more than convert_memory=" in str(within((mount.mnt / id / "status").read_text))
-
-
 class Start:
     """A fault while a daemon starts, scans and converts."""
 
@@ -199,7 +192,7 @@ class Start:
         self.bench.injection.arm(*fault)
         mount = self.bench.mount()
         try:
-            return self.look(mount, fault)
+            return self.look(mount)
         finally:
             self.bench.injection.disarm()
             mount.stop()
@@ -213,7 +206,7 @@ class Start:
             return "crashes", "status %s: %s" % (status, mount.log())
         return ("clean errors" if mount.log() else WRONG), "status %d: %s" % (status, mount.log())
 
-    def look(self, mount, fault):
+    def look(self, mount):
         if not mount.wait_serving():
             return self.ended(mount)
         outcome, what = RIGHT, ""
@@ -231,8 +224,6 @@ class Start:
                 return "remembered", "the next daemon does not start: " + mounts.log()
             try:
                 for name, (id, address, answer) in self.wanted.items():
-                    if mounts is mount and is_limit(fault, outcome, mount, id):
-                        continue
                     got = settle(mounts, id, address, answer) if mounts is mount else mounts.answer(id, address)
                     if got != answer:
                         return ("hangs" if got is None else "remembered"), "%s %s: %r: %s" % (name, what, got, mounts.log()[-1500:])
@@ -328,8 +319,6 @@ class Serve:
         if self.mount.process.poll() is not None:
             self.mount = None
             return "crashes", log
-        if is_limit(fault, outcome, self.mount, self.ids[self.next - 1]):
-            return "clean errors", log
         got = settle(self.mount, self.ids[self.next - 1], self.address, self.answer)
         if got != self.answer:
             return ("hangs" if got is None else "remembered"), "%r: %s" % (got, log)

@@ -161,21 +161,25 @@ static bool is_in(struct text text, uintptr_t at)
 }
 
 /*
- * The caller and its two callers, where frame pointers lead to them: only frames of the program itself are
- * followed, upwards and by small steps.
+ * The frame above *@at, whose function returns to @pc, if the frame pointer leads to one: only frames of the
+ * program itself are followed, upwards and by small steps. Where that one returns to, or 0.
  */
+static uintptr_t next_frame(uintptr_t *at, uintptr_t pc)
+{
+	uintptr_t next = is_in(own, pc) ? *(uintptr_t *)*at : 0;
+	if (next <= *at || next > *at + 4096 || next % sizeof(next))
+		return 0;
+	*at = next;
+	return ((uintptr_t *)next)[1];
+}
+
+/* The caller and those above it: of a call for memory, one is allocation.c. */
 static uint64_t site_key(enum call call, void *caller, void *frame)
 {
 	uint64_t key = ((uint64_t)role_now() << 8 | call) * 0x9e3779b97f4a7c15u ^ (uintptr_t)caller;
 	uintptr_t at = (uintptr_t)frame, pc = (uintptr_t)caller;
-	for (int i = 0; i < 2 && is_in(own, pc); i++) {
-		uintptr_t next = *(uintptr_t *)at;
-		if (next <= at || next > at + 4096 || next % 8)
-			break;
-		pc = ((uintptr_t *)next)[1];
+	for (int i = 0; i < 3 && (pc = next_frame(&at, pc)); i++)
 		key = (key ^ pc) * 0xbf58476d1ce4e5b9u;
-		at = next;
-	}
 	return key ? key : 1;
 }
 
@@ -197,13 +201,14 @@ static void count_site(enum call call, uint64_t n, void *caller, void *frame)
 	}
 }
 
-static void record(enum call call, uint64_t n, uint64_t error, void *caller)
+static void record(enum call call, uint64_t n, uint64_t error, void *caller, void *frame)
 {
 	Dl_info info = {0};
 	uint64_t at = atomic_fetch_add(&file->injected, 1);
 	if (at >= INJECT_RECORDS)
 		return;
 	struct inject_record *to = &file->records[at];
+	uintptr_t frames = (uintptr_t)frame, above = next_frame(&frames, (uintptr_t)caller);
 	dladdr(caller, &info);
 	*to = (struct inject_record){
 		.pid = (uint64_t)real_syscall(SYS_getpid),
@@ -212,6 +217,7 @@ static void record(enum call call, uint64_t n, uint64_t error, void *caller)
 		.n = n,
 		.error = error,
 		.site = (uintptr_t)caller - (uintptr_t)info.dli_fbase,
+		.caller = is_in(own, above) ? above - (uintptr_t)info.dli_fbase : 0,
 	};
 	const char *name = info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
 	strncpy(to->object, name ? name + 1 : info.dli_fname ? info.dli_fname : "?", sizeof(to->object) - 1);
@@ -234,7 +240,7 @@ static int fails(enum call call, void *caller, void *frame)
 	if (!atomic_load(&file->armed) || mine != file->role || call != file->call || n < file->first ||
 	    n > file->last)
 		return 0;
-	record(call, n, file->error, caller);
+	record(call, n, file->error, caller, frame);
 	return (int)file->error;
 }
 

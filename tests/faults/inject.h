@@ -29,9 +29,10 @@ struct inject_record {
 	uint64_t pid;
 	uint64_t role;
 	uint64_t call;
-	uint64_t n;     /* which occurrence it was, from 1 */
-	uint64_t error; /* errno or INJECT_SHORT */
-	uint64_t site;  /* where the call returns to, from the start of @object */
+	uint64_t n;      /* which occurrence it was, from 1 */
+	uint64_t error;  /* errno or INJECT_SHORT */
+	uint64_t site;   /* where the call returns to, from the start of @object */
+	uint64_t caller; /* where its caller returns to, if both are in the program; else 0 */
 	char object[80];
 };
 

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 ROLES = ("other", "command", "convert", "zygote", "scan", "store", "daemon", "fetch")
 CALLS = re.findall(r"\bX\((\w+)\)", (HERE / "inject.c").read_text(encoding="utf-8").split("#define CALLS(X)")[1].split("enum call")[0])
 N_CALLS, N_ROLES, N_RECORDS, N_SITES, SHORT = 96, 8, 64, 8192, 1000
-RECORD, SITE = struct.Struct("=6Q80s"), struct.Struct("=5Q")
+RECORD, SITE = struct.Struct("=7Q80s"), struct.Struct("=5Q")
 SEEN_AT = 8 * 8
 RECORDS_AT = SEEN_AT + 8 * N_CALLS * N_ROLES
 SITES_AT = RECORDS_AT + RECORD.size * N_RECORDS
@@ -48,6 +48,12 @@ def class_of(call):
 
 def error_name(error):
     return "short" if error == SHORT else errno.errorcode[error]
+
+
+def line_of(program, address):
+    """Function, file and line."""
+    done = subprocess.run(["addr2line", "-sfe", program, hex(address)], capture_output=True, text=True, check=False)
+    return " ".join(done.stdout.split())
 
 
 class Injection:
@@ -103,18 +109,19 @@ class Injection:
         return self.word(7)
 
     def records(self):
-        """(role, call, occurrence, error, object, offset) of each fault since the order."""
+        """(role, call, occurrence, error, object, offset, offset of its caller or 0) of each fault since the order."""
         found = RECORD.iter_unpack(self.map[RECORDS_AT:RECORDS_AT + RECORD.size * min(self.injected, N_RECORDS)])
-        return [(ROLES[role], CALLS[call], n, error, name.split(b"\0")[0].decode(), site) for _, role, call, n, error, site, name in found]
+        return [(ROLES[role], CALLS[call], n, error, name.split(b"\0")[0].decode(), site, caller)
+                for _, role, call, n, error, site, caller, name in found]
 
     def describe(self, programs=()):
         """What was injected first, and where: a line for a report. @programs: paths of those whose lines are known."""
-        for role, call, n, error, name, site in self.records()[:1]:
-            where = "%s+0x%x" % (name, site)
+        for role, call, n, error, name, *sites in self.records()[:1]:
+            where = "%s+0x%x" % (name, sites[0])
             for program in programs:
                 if os.path.basename(program) == name:
-                    done = subprocess.run(["addr2line", "-sfe", program, hex(site - 1)], capture_output=True, text=True, check=False)
-                    where = " ".join(done.stdout.split()) or where
+                    found = [line_of(program, site - 1) for site in sites if site]
+                    where = next((line for line in found if line and not line.startswith("__wrap_")), where)
             return "%s: %s %d: %s at %s" % (role, call, n, error_name(error), where)
         return "nothing"
 

@@ -1,13 +1,14 @@
 """Small object files of every kind, for tests that fail what reads them."""
 
 import gzip
+import lzma
 import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lib import breakpad, make_macho, make_pdb, make_pe, peers  # noqa: E402
+from lib import breakpad, make_elf, make_macho, make_pdb, make_pe, peers  # noqa: E402
 from lib.macho_sample import program  # noqa: E402
 
 SOURCE = """
@@ -24,17 +25,35 @@ def compiled(place, name, *flags):
     return place / name
 
 
+def foreign():
+    """Of a machine with the other byte order, whose headers and symbols are copied before they are read."""
+    maker = make_elf.Maker(make_elf.EM_PPC64, big=sys.byteorder == "little", type=make_elf.ET_EXEC)
+    maker.add(".text", make_elf.CODE, 0x1000, bytes(64))
+    maker.add(".note.gnu.build-id", make_elf.SHF_ALLOC, 0x800, maker.words(4, 20, 3) + b"GNU\0" + bytes(range(20)), 7, align=4)
+    maker.add_symbols(".symtab", [("main", 0x1000, 32, make_elf.STT_FUNC, ".text"), ("work", 0x1020, 32, make_elf.STT_FUNC, ".text")])
+    return maker.file()
+
+
 def make(place):
     """The names of files in @place, each read by another part of the converter."""
     compiled(place, "dwarf5", "-gdwarf-5")
     compiled(place, "split", "-gdwarf-5", "-gsplit-dwarf", "-dumpdir", "s-")
     compiled(place, "packed", "-gdwarf-5", "-gz=zlib")
-    names = ["dwarf5", "split", "packed", "breakpad.sym", "macho", "pdb.pdb", "pe.exe", "whole.gz"]
+    compiled(place, "object.o", "-gdwarf-5", "-c")
+    (place / "foreign").write_bytes(foreign())
+    names = ["dwarf5", "split", "packed", "object.o", "foreign", "breakpad.sym", "macho", "pdb.pdb", "pe.exe", "whole.gz"]
+    llvm = peers.find("llvm-objcopy")
+    if llvm:
+        subprocess.run([llvm, "--compress-debug-sections=zstd", "dwarf5", "zstd"], cwd=place, check=True)
+        names.append("zstd")
     if peers.find("objcopy"):
         whole = compiled(place, "stripped", "-gdwarf-4")
         subprocess.run(["objcopy", "--only-keep-debug", whole, "stripped.debug"], cwd=place, check=True)
         subprocess.run(["objcopy", "--strip-debug", "--add-gnu-debuglink=stripped.debug", whole], cwd=place, check=True)
         names.append("stripped")
+        (place / "symbols.xz").write_bytes(lzma.compress(compiled(place, "symbols", "-g0").read_bytes()))
+        subprocess.run(["objcopy", "--strip-all", "--add-section=.gnu_debugdata=symbols.xz", "symbols", "mini"], cwd=place, check=True)
+        names.append("mini")
     (place / "breakpad.sym").write_text(breakpad.WHOLE)
     (place / "macho").write_bytes(program(make_macho.X86_64).file())
     publics = [("main", 1, 0), ("?f@@YAXXZ", 1, 0x20)]

@@ -49,8 +49,10 @@ class Image:
 
 
 class Load:
-    def __init__(self, gsymfs, gsym, place, seed=1):
+    def __init__(self, gsymfs, gsym, place, seed=1, environment=None):
+        """@environment: what the daemon has besides that of this process."""
         self.gsymfs, self.gsym, self.place, self.seed = gsymfs, gsym, Path(place), seed
+        self.environment = dict(os.environ, **(environment or {}))
         self.source, self.mnt, self.cache = (self.place / n for n in ("source", "mnt", "cache"))
         for path in (self.source, self.mnt, self.cache, self.place / "shared"):
             path.mkdir(mode=0o700)
@@ -109,7 +111,8 @@ class Load:
         options = ",".join((f"worker={self.gsym}", f"cache={self.cache}", "cache_free=0", "rescan=1", "jobs=2", f"shared={self.place}/shared"))
         with open(self.log_path, "ab") as out:
             begin = out.tell()
-            self.process = subprocess.Popen([self.gsymfs, "-f", "-o", options, self.source, self.mnt], stdout=out, stderr=out)
+            self.process = subprocess.Popen([self.gsymfs, "-f", "-o", options, self.source, self.mnt], stdout=out, stderr=out,
+                                            env=self.environment)
         end = time.monotonic() + LIMIT
         while "serving" not in self.log(begin):
             if self.process.poll() is not None or time.monotonic() > end:

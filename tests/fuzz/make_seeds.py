@@ -270,6 +270,10 @@ def make_macho_files(place):
     slices = [(m.ARM64, files["hand-arm64-dylib"]), (m.PPC, files["hand-ppc-dylib"]), (m.I386, files["hand-i386-object"])]
     for name, wide in (("fat", False), ("fat64", True)):
         (place / f"hand-{name}").write_bytes(m.fat(slices, wide))
+        for number, (_, damage) in enumerate(list(containers.fat_damages())[::6]):
+            hostile = containers.Fat(wide)
+            damage(hostile)
+            (place / f"hostile-{name}-{number:02}").write_bytes(hostile.data())
     clang, linker = peers.find("clang") or "clang", peers.find("ld64.lld") or "ld64.lld"
     dsymutil, lipo = peers.find("dsymutil") or "dsymutil", peers.find("llvm-lipo") or "llvm-lipo"
     for name, flags in APPLE.items():

@@ -197,6 +197,12 @@ static void descriptors(void)
 
 static void memory(void)
 {
+	struct worker_failed m = {.error = ENOMEM, .at_limit = 1, .text = "out of memory"};
+	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
+}
+
+static void machine_memory(void)
+{
 	send_failed(ENOMEM, "out of memory");
 }
 
@@ -237,6 +243,7 @@ static const struct act acts[] = {
 	{"oddities", oddities},
 	{"descriptors", descriptors},
 	{"memory", memory},
+	{"machine-memory", machine_memory},
 	{"disk", disk},
 	{"device", device},
 };

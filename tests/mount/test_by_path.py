@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """by-path/: SOURCE's directories as they are, with images for files."""
 
+import ctypes
 import errno
 import os
 import shutil
@@ -211,6 +212,19 @@ class ByPathTest(MountTest):
         stayed = {"n%04d" % i for i in range(3000) if not 2300 <= i < 2350}
         self.assertEqual(len(seen), len(set(seen)))
         self.assertEqual(stayed - set(seen), set())
+
+    def test_positions_beyond_the_end(self):
+        """A client may ask for any: nothing is there, and the listing does not begin anew."""
+        id = build_id(self.compile("one"))
+        self.mount_scanned()
+        libc = ctypes.CDLL(None, use_errno=True)
+        for path in (self.mnt, self.top(), os.path.join(self.mnt, "by-name"), self.image(id)):
+            for position in (0, 2 ** 32 + 2, 2 ** 33 - 1, 2 ** 62):
+                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+                os.lseek(fd, position, os.SEEK_SET)
+                listed = libc.getdents64(fd, ctypes.create_string_buffer(8192), 8192)
+                os.close(fd)
+                self.assertEqual(listed > 0, position == 0, (path, position, listed))
 
     def test_names_that_are_no_text(self):
         name = os.fsdecode(b"\xff\xfe \n\"'")

@@ -207,6 +207,16 @@ class WorkerTest(MountTest):
         self.assertNotIn("conversions are kept in memory", self.daemons[-1].log())
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_memory_of_the_machine(self):
+        """What it has not, it may have for the next request."""
+        self.mount_bad("machine-memory").wait_scanned()
+        for n in range(1, 6):
+            self.assertErrno(errno.EIO, self.read, self.id, "0x1000")
+            status = self.status(self.id)
+            self.assertNotIn("convert_memory", status.get("reason", ""))
+            self.assertEqual(status["conversions"], str(n))
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_time_limit(self):
         for act in ("hang", "burn"):
             status = self.harm(act, errno.EFBIG, "convert_time=1", "threads=1")

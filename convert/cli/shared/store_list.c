@@ -39,7 +39,7 @@ static int read_list(FILE *file, int (*take)(void *user, const struct store_list
 		if (parse_line(line, &listed))
 			err = take(user, &listed);
 	}
-	return !err && ferror(file) ? -EIO : err;
+	return err || feof(file) ? err : -errno;
 }
 
 int store_list_each(struct store_session *session, int (*take)(void *user, const struct store_listed *listed),
@@ -51,8 +51,9 @@ int store_list_each(struct store_session *session, int (*take)(void *user, const
 		return diag_set(diag, fd, "cannot make a temporary file: %s", strerror(-fd));
 	FILE *file = fdopen(fd, "r");
 	if (!file) {
+		int err = -errno;
 		close(fd);
-		return diag_set(diag, -ENOMEM, "no memory");
+		return diag_set(diag, err, "cannot read a temporary file: %s", strerror(-err));
 	}
 	struct store_request request = {.operation = STORE_LIST,
 					.name = session->bazel ? "ac/" : "gsymfs1/",

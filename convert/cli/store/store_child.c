@@ -74,6 +74,7 @@ static void copy_etag(char ret[static WORKER_STORE_ETAG], const char *etag)
 	snprintf(ret, WORKER_STORE_ETAG, "%.*s", is_plain ? (int)n : 0, etag);
 }
 
+/* A client that gets no reply would wait for all of its time; that the process has ended it sees at once. */
 static void send_reply(uint64_t serial, int err, const struct store_reply *reply)
 {
 	struct worker_reply m = {
@@ -85,7 +86,8 @@ static void send_reply(uint64_t serial, int err, const struct store_reply *reply
 	};
 	copy_etag(m.etag, reply->etag);
 	snprintf(m.text, sizeof(m.text), "%s", reply->text);
-	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_REPLY, -1);
+	if (worker_send(WORKER_SOCKET_FD, &m.head, WORKER_REPLY, -1))
+		_exit(1);
 }
 
 static int check_object(const struct transfer *transfer, struct store_reply *reply)
@@ -308,6 +310,8 @@ int work_store(void)
 	int err = start(&service, &config);
 	if (!err) {
 		err = serve_client(&service);
+		if (err)
+			_exit(1); /* what is under way was not cancelled by the client */
 		end_threads(&service);
 		service.type->close(service.engine);
 	}

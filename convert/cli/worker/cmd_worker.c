@@ -19,6 +19,7 @@
 #include "convert/convert.h"
 #include "convert/object/identity.h"
 #include "convert/os/monotonic.h"
+#include "convert/record/memory_limit.h"
 #include "convert/worker/fork_loop.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
@@ -74,7 +75,11 @@ static int send_progress(void *user, const struct convert_progress *progress)
 
 static int send_failed(uint64_t serial, int err, const char *text, const char *path)
 {
-	struct worker_failed m = {.head.serial = serial, .error = -err};
+	struct worker_failed m = {
+		.head.serial = serial,
+		.error = -err,
+		.at_limit = err == -ENOMEM && memory_limit_is_reached(),
+	};
 	copy_text(m.text, sizeof(m.text), text, path);
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
 }
@@ -213,6 +218,7 @@ static int work_convert(pid_t client, bool is_forked)
 	if (err)
 		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
 												       : 0;
+	memory_limit_watch();
 	if (is_forked)
 		sandbox_enter_own();
 	else

@@ -1,10 +1,27 @@
 #include "convert/object/elf/elf_symbol.h"
 
+#include <errno.h>
+
+#include "convert/record/machine_fault.h"
+#include "convert/record/memory_limit.h"
+
+Elf_Data *elf_table(const struct object_file *object, Elf_Scn *scn)
+{
+	GElf_Shdr shdr;
+	errno = 0;
+	Elf_Data *data = elf_getdata(scn, NULL);
+	if (errno != ENOMEM || (data && data->d_buf))
+		return data;
+	memory_limit_note(gelf_getshdr(scn, &shdr) ? shdr.sh_size : 0);
+	machine_fault_note(object->opener, -ENOMEM);
+	return NULL;
+}
+
 Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab)
 {
 	for (unsigned i = 0; i < object->n_index_tables; i++)
 		if (object->index_tables[i].symtab == elf_ndxscn(symtab))
-			return elf_getdata(elf_getscn(object->elf, object->index_tables[i].section), NULL);
+			return elf_table(object, elf_getscn(object->elf, object->index_tables[i].section));
 	return NULL;
 }
 

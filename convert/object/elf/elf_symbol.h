@@ -1,5 +1,5 @@
 /*
- * elf_symbol.h - one entry of an ELF symbol table (gABI, chapter 4, "Symbol Table").
+ * elf_symbol.h - tables of an ELF file, and one entry of a symbol table (gABI, chapter 4, "Symbol Table").
  */
 #ifndef CONVERT_OBJECT_ELF_ELF_SYMBOL_H
 #define CONVERT_OBJECT_ELF_ELF_SYMBOL_H
@@ -7,6 +7,12 @@
 #include "convert/object/object_file.h"
 
 #include <gelf.h>
+
+/*
+ * The content of section @scn, which libelf copies if it has another byte order, or is not aligned. NULL if
+ * it is damaged, and if there is no memory for the copy, which is noted (machine_fault.h).
+ */
+Elf_Data *elf_table(const struct object_file *object, Elf_Scn *scn);
 
 /*
  * Reads one symbol.

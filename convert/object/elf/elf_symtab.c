@@ -102,7 +102,7 @@ static struct span string_table(struct object_file *source, size_t index)
 	GElf_Shdr shdr;
 	Elf_Scn *scn = elf_getscn(source->elf, index);
 	Elf_Data *data =
-		scn && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB ? elf_getdata(scn, NULL) : NULL;
+		scn && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB ? elf_table(source, scn) : NULL;
 	const uint8_t *last =
 		data && data->d_buf && data->d_size ? memrchr(data->d_buf, 0, data->d_size) : NULL;
 	return last ? (struct span){data->d_buf, (size_t)(last - (const uint8_t *)data->d_buf) + 1}
@@ -113,7 +113,7 @@ static struct span string_table(struct object_file *source, size_t index)
 static int load_table(struct object_file *object, struct object_file *source, Elf_Scn *scn,
 		      const GElf_Shdr *shdr)
 {
-	Elf_Data *data = elf_getdata(scn, NULL),
+	Elf_Data *data = elf_table(source, scn),
 		 *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
 	if (!data || !shdr->sh_entsize || !data->d_buf) {
 		object->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;

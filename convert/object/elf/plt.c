@@ -12,6 +12,7 @@
  * the resolver's address, else any function symbol there, else "*ABS*+0x..." as in objdump.
  */
 #include "convert/object/elf/elf.h"
+#include "convert/object/elf/elf_symbol.h"
 #include "convert/object/elf/opd.h"
 #include "convert/object/elf/plt_stub.h"
 #include "convert/record/radix.h"
@@ -152,7 +153,7 @@ static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 		ret->strings = last->strings;
 	} else if (scn && gelf_getshdr(scn, &shdr) &&
 		   (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB) && spend(p, shdr.sh_size)) {
-		ret->symbols = elf_getdata(scn, NULL);
+		ret->symbols = elf_table(p->object, scn);
 		ret->strings = shdr.sh_link;
 	}
 }
@@ -160,7 +161,7 @@ static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 static int read_table(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	struct relocations t = {.addr = shdr->sh_addr, .rela = shdr->sh_type == SHT_RELA};
-	t.data = spend(p, shdr->sh_size) ? elf_getdata(scn, NULL) : NULL;
+	t.data = spend(p, shdr->sh_size) ? elf_table(p->object, scn) : NULL;
 	if (!t.data || !t.data->d_buf)
 		return 0;
 	link_symbols(p, shdr->sh_link, &t);
@@ -172,7 +173,7 @@ static int read_table(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
  * enters. */
 static void read_dynamic(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	Elf_Data *data = spend(p, shdr->sh_size) ? elf_getdata(scn, NULL) : NULL;
+	Elf_Data *data = spend(p, shdr->sh_size) ? elf_table(p->object, scn) : NULL;
 	GElf_Dyn dyn;
 	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		if (dyn.d_tag == DT_PLTGOT && p->object->machine == EM_386)
@@ -196,7 +197,7 @@ static int read_tables(struct plt *p)
 		else if (shdr.sh_type == SHT_DYNAMIC)
 			read_dynamic(p, scn, &shdr);
 		else if (shdr.sh_type == SHT_DYNSYM && !p->dynsym.symbols) {
-			p->dynsym.symbols = elf_getdata(scn, NULL);
+			p->dynsym.symbols = elf_table(p->object, scn);
 			p->dynsym.strings = shdr.sh_link;
 		}
 	}

@@ -9,6 +9,7 @@
  */
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/elf_symbol.h"
+#include "convert/record/memory_limit.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -274,8 +275,10 @@ static int make_writable(struct object_section *section)
 		return 0;
 	void *copy =
 		mmap(NULL, section->data.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (copy == MAP_FAILED)
+	if (copy == MAP_FAILED) {
+		memory_limit_note(section->data.size);
 		return -ENOMEM;
+	}
 	memcpy(copy, section->data.data, section->data.size);
 	section->data.data = copy;
 	section->owned = true;
@@ -306,8 +309,8 @@ int elf_relocate(struct object_file *object, struct object_section *section, uin
 		Elf_Scn *symtab = elf_getscn(object->elf, shdr.sh_link);
 		struct relocation_table t = {
 			.object = object,
-			.relocations = elf_getdata(scn, NULL),
-			.symbols = symtab ? elf_getdata(symtab, NULL) : NULL,
+			.relocations = elf_table(object, scn),
+			.symbols = symtab ? elf_table(object, symtab) : NULL,
 			.indexes = symtab ? extended_indexes(object, symtab) : NULL,
 			.rela = shdr.sh_type == SHT_RELA,
 			.skipped = ret_skipped,

@@ -5,6 +5,8 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "convert/record/memory_limit.h"
+
 enum { DECODER_MIB = 256 /* xz -9 needs 65 */ };
 
 struct xz_inflater {
@@ -30,14 +32,15 @@ static void *xz_open(struct span in)
 	x->stream.avail_in = x->size = in.size;
 	if (lzma_stream_decoder(&x->stream, (uint64_t)DECODER_MIB << 20, LZMA_CONCATENATED) == LZMA_OK)
 		return x;
+	memory_limit_note(0);
 	xz_close(x);
 	return NULL;
 }
 
-static int error_of(lzma_ret r)
+static int error_of(const struct xz_inflater *x, lzma_ret r)
 {
 	switch (r) {
-	case LZMA_MEM_ERROR: return -ENOMEM;
+	case LZMA_MEM_ERROR: memory_limit_note(lzma_memusage(&x->stream)); return -ENOMEM;
 	case LZMA_MEMLIMIT_ERROR: return -E2BIG;
 	default: return -EBADMSG;
 	}
@@ -54,7 +57,7 @@ static int64_t xz_inflate(void *inflater, uint8_t *out, size_t size)
 		if (r == LZMA_BUF_ERROR)
 			break; /* the input ends in the middle */
 		if (r != LZMA_OK && !x->ended)
-			return error_of(r);
+			return error_of(x, r);
 	}
 	return (int64_t)(size - x->stream.avail_out);
 }

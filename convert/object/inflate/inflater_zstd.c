@@ -9,6 +9,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "convert/record/memory_limit.h"
+
 enum {
 	WINDOW_SUITS = 8 << 20, /* bytes: what every decoder should support; levels below 20 need no more */
 	FRAME_MAGIC = 0xfd2fb528,
@@ -64,6 +66,7 @@ static void *zstd_open(struct span in)
 	z->context = ZSTD_createDCtx();
 	if (z->context)
 		return z;
+	memory_limit_note(0);
 	zstd_close(z);
 	return NULL;
 }
@@ -71,7 +74,7 @@ static void *zstd_open(struct span in)
 static int error_of(ZSTD_ErrorCode code)
 {
 	switch (code) {
-	case ZSTD_error_memory_allocation: return -ENOMEM;
+	case ZSTD_error_memory_allocation: memory_limit_note((size_t)1 << WINDOW_LOG_MAX); return -ENOMEM;
 	case ZSTD_error_frameParameter_windowTooLarge: return -E2BIG;
 	default: return -EBADMSG;
 	}

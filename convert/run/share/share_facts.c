@@ -71,7 +71,7 @@ static int digest_file(struct share_file *file, const struct share_digests *dige
 	bool settled = !file_key_unsettled(&key);
 	int err = file_digest(fd, key.size, more, user, file->digest);
 	file->has_digest = !err;
-	if (!err && settled && digests->keep && file_state_is(fd, &file->state))
+	if (!err && settled && digests->keep && !file_state_check(fd, &file->state))
 		digests->keep(digests->user, &key, file->digest);
 	return err;
 }

@@ -151,8 +151,9 @@ int share_found_adopt(struct share_found *found, struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	struct cache *cache = job->converter->cache;
-	if (!job_input_is_unchanged(job))
-		return -ESTALE;
+	int err = job_check_input(job);
+	if (err)
+		return err;
 	text_reset(&job->notes);
 	text_reset(&job->inputs);
 	text_bytes(&job->notes, found->notes.v, found->notes.n);
@@ -167,8 +168,8 @@ int share_found_adopt(struct share_found *found, struct convert_job *job)
 	uint64_t size = found->handle->gsym.size;
 	if (ftruncate(found->copy.fd, (off_t)size))
 		return -errno;
-	int err = cache_publish(cache, &found->copy, job->request->key, found->alone, size,
-				text_span(&job->notes), text_span(&job->inputs), &out->handle, &out->diag);
+	err = cache_publish(cache, &found->copy, job->request->key, found->alone, size,
+			    text_span(&job->notes), text_span(&job->inputs), &out->handle, &out->diag);
 	if (!err)
 		out->verdict = VERDICT_READY;
 	return err;

@@ -129,14 +129,18 @@ static struct share_offer *take(struct share *share, struct share_offers *from)
 
 /* ---- One offer ---- */
 
-/* Whether the files and their neighbours are those that were converted. */
-static bool is_unchanged(const struct share_offer *offer)
+/* 0 if the files and their neighbours are those that were converted; -ESTALE; or the errno of looking. */
+static int check_unchanged(const struct share_offer *offer)
 {
-	for (size_t i = 0; i < SHARE_FILES; i++)
-		if (offer->facts.files[i].path &&
-		    (offer->fds[i] < 0 || !file_state_is(offer->fds[i], &offer->facts.files[i].state)))
-			return false;
-	return inputs_unchanged(text_span(&offer->inputs), &offer->facts.search);
+	int err = 0;
+	for (size_t i = 0; i < SHARE_FILES && !err; i++)
+		if (offer->facts.files[i].path)
+			err = offer->fds[i] < 0
+				      ? -ESTALE
+				      : file_state_check(offer->fds[i], &offer->facts.files[i].state);
+	if (err)
+		return err;
+	return inputs_unchanged(text_span(&offer->inputs), &offer->facts.search) ? 0 : -ESTALE;
 }
 
 static int write_conversion(struct share *share, const struct share_offer *offer, const struct store_key *key,
@@ -235,10 +239,13 @@ static void give_under(struct share *share, struct share_offer *offer, const str
 	share_complain(share, COMPLAINT_WRITING, name, *diag.text ? diag.text : strerror(-err));
 }
 
-/* Whether it can never be given, rather than not now: files have changed, or may be forged. */
-static bool is_final(int err)
+/* For @err. It can never be given, rather than not now, when files have changed, or may be forged. */
+static void drop(struct share *share, struct share_offer *offer, int err)
 {
-	return !err || err == -ESTALE || err == -EPERM || err == -EBADMSG;
+	if (err == -ESTALE || err == -EPERM || err == -EBADMSG)
+		share_count(share, SHARE_DROPPED);
+	else
+		lose(share, offer);
 }
 
 /*
@@ -254,10 +261,12 @@ static bool give_by_content(struct share *share, struct share_offer *offer, uint
 		err = share_facts_key(&offer->facts, offer->fds, &key);
 	if (err == -EPERM || (!err && !key.is_content))
 		return false;
-	if (!err && is_unchanged(offer))
+	if (!err)
+		err = check_unchanged(offer);
+	if (err)
+		drop(share, offer, err);
+	else
 		give_under(share, offer, &key, !offer->has_key);
-	else if (!is_final(err))
-		lose(share, offer);
 	return true;
 }
 
@@ -266,10 +275,10 @@ static int prepare(struct share_offer *offer)
 {
 	const struct share_place place = {&offer->facts.search, offer->facts.directory,
 					  &offer->facts.files[SHARE_SOURCE].state};
-	int err = is_unchanged(offer)
-			  ? share_inputs_write(&place, text_span(&offer->inputs), &offer->portable)
-			  : -ESTALE;
-	return err || is_unchanged(offer) ? err : -ESTALE;
+	int err = check_unchanged(offer);
+	if (!err)
+		err = share_inputs_write(&place, text_span(&offer->inputs), &offer->portable);
+	return err ? err : check_unchanged(offer);
 }
 
 /* What would take too long when the daemon ends, or is not possible now. */
@@ -289,10 +298,10 @@ static bool give(struct share *share, struct share_offer *offer)
 		return true;
 	}
 	int err = prepare(offer);
-	if (err && !is_final(err))
-		lose(share, offer);
-	if (err)
+	if (err) {
+		drop(share, offer, err);
 		return true;
+	}
 	if (offer->has_key) {
 		give_under(share, offer, &offer->key, true);
 		share_hold_end(share, TAKE(offer->hold));

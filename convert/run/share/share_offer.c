@@ -1,9 +1,11 @@
 #include "convert/run/share/share_offer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "convert/os/guard.h"
 #include "convert/run/share/share_hold.h"
 
 static void close_files(struct share_offer *offer)
@@ -26,6 +28,18 @@ static bool keep_files(struct share_offer *offer, const int fds[static SHARE_FIL
 	return all;
 }
 
+struct inputs_copy {
+	struct text_buf *to;
+	struct span from;
+};
+
+static int copy_inputs(void *arg)
+{
+	const struct inputs_copy *copy = arg;
+	text_bytes(copy->to, copy->from.data, copy->from.size);
+	return copy->to->failed ? -ENOMEM : 0;
+}
+
 struct share_offer *share_offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
 				    struct handle *handle, struct span inputs)
 {
@@ -34,9 +48,15 @@ struct share_offer *share_offer_new(struct share_facts *facts, const int fds[sta
 		free(offer);
 		return NULL;
 	}
+	if (guard_run(copy_inputs, &(struct inputs_copy){&offer->inputs, inputs}) ||
+	    (handle && handle_check(handle))) {
+		text_deinit(&offer->inputs);
+		close_files(offer);
+		free(offer);
+		return NULL;
+	}
 	list_init(&offer->link);
 	offer->handle = handle ? handle_get(handle) : NULL;
-	text_bytes(&offer->inputs, inputs.data, inputs.size);
 	offer->facts = *facts;
 	*facts = (struct share_facts){0};
 	return offer;

@@ -27,9 +27,9 @@ struct share_offer {
  * @facts: are taken over,
  * @fds:    are duplicated; negative: none
  * @handle: NULL: a failure
- * @inputs: see inputs.h; copied
+ * @inputs: see inputs.h; copied. They may be those in the file of @handle
  *
- * NULL if there is no memory or no descriptor left; then nothing is taken over.
+ * NULL if there is no memory or no descriptor left, or the file was cut short; then nothing is taken over.
  */
 struct share_offer *share_offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
 				    struct handle *handle, struct span inputs);

@@ -1,6 +1,8 @@
 /* Cache files as entries of a key: what is bound to the name, and what damage is found. */
 #include "convert/cache/handle.h"
 #include "convert/cache/publish.h"
+#include "convert/os/guard.h"
+#include "convert/run/share/share_offer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,6 +170,49 @@ static void damage(void **state)
 	fclose(file);
 }
 
+/* ---- Entries that are cut short while they are in use: what reads them must not end the process ---- */
+
+static struct handle *open_entry(FILE *file)
+{
+	struct handle *handle = NULL;
+	assert_int_equal(guard_install(), 0);
+	assert_int_equal(handle_open(fileno(file), KEY, &handle, NULL), 0);
+	return handle;
+}
+
+static void key_of_a_cut_entry(void **state)
+{
+	char key[CACHE_KEY_SIZE];
+	(void)state;
+	FILE *file = make(KEY, uuid, sizeof(uuid));
+	struct handle *handle = open_entry(file);
+	assert_int_equal(handle_key(handle, key), 0);
+	assert_string_equal(key, KEY);
+	assert_int_equal(ftruncate(fileno(file), 0), 0);
+	assert_int_equal(handle_key(handle, key), -EFAULT);
+	handle_put(handle);
+	fclose(file);
+}
+
+static void offer_of_a_cut_entry(void **state)
+{
+	const int none[SHARE_FILES] = {-1, -1};
+	struct share_facts facts = {0};
+	(void)state;
+	FILE *file = make(KEY, uuid, sizeof(uuid));
+	struct handle *handle = open_entry(file);
+	struct share_offer *offer = share_offer_new(&facts, none, handle, handle->notes);
+	assert_non_null(offer);
+	assert_int_equal(offer->inputs.n, handle->notes.size);
+	handle_put(offer->handle);
+	text_deinit(&offer->inputs);
+	free(offer);
+	assert_int_equal(ftruncate(fileno(file), 0), 0);
+	assert_null(share_offer_new(&facts, none, handle, handle->notes));
+	handle_put(handle);
+	fclose(file);
+}
+
 /* ---- In memory, while the directory cannot be written to ---- */
 
 struct shelf {
@@ -291,10 +336,16 @@ static void no_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_name),   cmocka_unit_test(longest_notes),
-		cmocka_unit_test(without_a_name), cmocka_unit_test(no_directory),
-		cmocka_unit_test(peek),           cmocka_unit_test(room_in_memory),
-		cmocka_unit_test(another_image),  cmocka_unit_test(damage),
+		cmocka_unit_test(another_name),
+		cmocka_unit_test(longest_notes),
+		cmocka_unit_test(without_a_name),
+		cmocka_unit_test(no_directory),
+		cmocka_unit_test(peek),
+		cmocka_unit_test(room_in_memory),
+		cmocka_unit_test(another_image),
+		cmocka_unit_test(damage),
+		cmocka_unit_test(key_of_a_cut_entry),
+		cmocka_unit_test(offer_of_a_cut_entry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

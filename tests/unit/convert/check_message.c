@@ -132,6 +132,8 @@ static void broken_messages(void **state)
 		.head = {WORKER_PROGRESS, sizeof(progress), 0}, .done = 2, .total = 1};
 	struct worker_progress phase = {.head = {WORKER_PROGRESS, sizeof(phase), 0}, .phase = 9};
 	struct worker_failed text = {.head = {WORKER_FAILED, sizeof(text), 0}, .error = EIO};
+	struct worker_failed limit = {
+		.head = {WORKER_FAILED, sizeof(limit), 0}, .error = ENOMEM, .at_limit = 2};
 	struct worker_failed error = {.head = {WORKER_FAILED, sizeof(error), 0}, .error = -5};
 	struct worker_identity id = {.head = {WORKER_IDENTITY, sizeof(id), 0}, .kind = 1, .id_size = 65};
 	struct worker_identity go_id = {
@@ -205,6 +207,7 @@ static void broken_messages(void **state)
 	refuse(&text, sizeof(text));
 	refuse(&section, sizeof(section));
 	refuse(&error, sizeof(error));
+	refuse(&limit, sizeof(limit));
 	refuse(&id, sizeof(id));
 	refuse(&no_id, sizeof(no_id));
 	refuse(&go_id, sizeof(go_id));

@@ -11,6 +11,7 @@
 
 #include "fs/sys/metrics.h"
 #include "fs/tree/entry.h"
+#include "fs/tree/listing_position.h"
 
 static const char *const root_names[] = {"by-name", "q", "log", "metrics", "status", "README", "by-path"};
 enum { ROOT_ROWS = sizeof(root_names) / sizeof(root_names[0]) };
@@ -113,13 +114,25 @@ static void no_other_meaning(void **state)
 	}
 }
 
+/* Positions that clients invent do not begin the listing anew, also where size_t has 32 bits. */
+static void positions(void **state)
+{
+	(void)state;
+	assert_int_equal(position_number(0, 2), 0);
+	assert_int_equal(position_number(2, 2), 0);
+	assert_int_equal(position_number(3, 2), 1);
+	assert_int_equal(position_number(UINT32_MAX, 2), UINT32_MAX - 2);
+	assert_int_equal(position_number((uint64_t)UINT32_MAX + 2, 2), UINT32_MAX);
+	assert_int_equal(position_number(((uint64_t)1 << 32) + 3, 2), UINT32_MAX);
+	assert_int_equal(position_number(UINT64_MAX, 2), UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_the_root),
-		cmocka_unit_test(finds_by_number),
-		cmocka_unit_test(names_of_an_image),
-		cmocka_unit_test(no_other_meaning),
+		cmocka_unit_test(lists_the_root),    cmocka_unit_test(finds_by_number),
+		cmocka_unit_test(names_of_an_image), cmocka_unit_test(no_other_meaning),
+		cmocka_unit_test(positions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

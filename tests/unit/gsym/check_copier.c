@@ -222,6 +222,32 @@ static void overlapping_strings(void **state)
 	end(&c);
 }
 
+/*
+ * Where size_t has 32 bits, the limit of a table of a gigabyte does not fit: here it would be 4 bytes. The
+ * size is put into the reader, which found none such.
+ */
+static void large_table(void **state)
+{
+	(void)state;
+	struct copying c = {0};
+	struct sample s;
+	struct gsym_func func;
+	struct gsym_answer a = {0};
+	size_t size;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	sample_func(&s, 0, 8, "longer than four", 0);
+	sample_finish(&s, &c.from_data, &size);
+	assert_int_equal(gsym_reader_open_memory(c.from_data, size, &c.from, NULL), 0);
+	((struct gsym_info *)(uintptr_t)gsym_reader_info(c.from))->strtab_size = (1 << 30) - 16384 + 1;
+	start(&c, sample_kinds[0]);
+	assert_int_equal(copy_function(&c.copier, 0, &func, NULL), 0);
+	finish(&c);
+	assert_int_equal(gsym_lookup(c.result, 0x1000, &a, NULL), 0);
+	assert_string_equal(a.frames[0].name, "longer than four");
+	gsym_answer_deinit(&a);
+	end(&c);
+}
+
 enum { LONG_NAME = 60000, NESTED = 8 };
 
 /* Many names that are parts of one long string would take its square: there is an end to that. */
@@ -285,9 +311,13 @@ static void damage_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(map_of_strings),          cmocka_unit_test(functions_are_whole),
-		cmocka_unit_test(targets_are_independent), cmocka_unit_test(overlapping_strings),
-		cmocka_unit_test(overlap_has_a_limit),     cmocka_unit_test(damage_is_told),
+		cmocka_unit_test(map_of_strings),
+		cmocka_unit_test(functions_are_whole),
+		cmocka_unit_test(targets_are_independent),
+		cmocka_unit_test(overlapping_strings),
+		cmocka_unit_test(large_table),
+		cmocka_unit_test(overlap_has_a_limit),
+		cmocka_unit_test(damage_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,169 @@
+/*
+ * Whether an allocation failed for the limit of the process or not. Each test is a process of its own, and
+ * takes memory from the kernel itself: what an allocator has left over would depend on what ran before.
+ */
+#include "convert/record/memory_limit.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define MIB ((size_t)1 << 20)
+
+enum { ROOM_MIB = 256 };
+
+/* Of this process, as the kernel counts it against the limit; a sanitizer reserves terabytes. */
+static uint64_t data_size(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+	if (!file || fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		_exit(100);
+	fclose(file);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void set_limit(void)
+{
+	struct rlimit l;
+	getrlimit(RLIMIT_DATA, &l);
+	l.rlim_cur = data_size() + ROOM_MIB * MIB;
+	if (setrlimit(RLIMIT_DATA, &l))
+		_exit(101);
+	memory_limit_watch();
+}
+
+/* 0 if there is none. */
+static int take(size_t size)
+{
+	void *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		memory_limit_note(size);
+	return p != MAP_FAILED;
+}
+
+/* Runs @test in a child: its exit status. */
+static int in_child(int (*test)(void))
+{
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(test());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* More than there is room for, while next to nothing is used. */
+static int large(void)
+{
+	set_limit();
+	return take(2 * ROOM_MIB * MIB) ? 1 : memory_limit_is_reached() ? 0 : 2;
+}
+
+/* The last of many. */
+static int many(void)
+{
+	set_limit();
+	for (int i = 0; i < 2 * ROOM_MIB; i++)
+		if (!take(MIB))
+			return memory_limit_is_reached() ? 0 : 2;
+	return 1;
+}
+
+/* A library's, whose size is not known. */
+static int unknown_size(void)
+{
+	set_limit();
+	while (take(MIB))
+		continue;
+	memory_limit_note(0);
+	return memory_limit_is_reached() ? 0 : 2;
+}
+
+/* What failed is far below the limit. */
+static int machine(void)
+{
+	set_limit();
+	if (!take(ROOM_MIB / 2 * MIB))
+		return 1;
+	errno = ENOMEM;
+	memory_limit_note(ROOM_MIB / 4 * MIB);
+	if (errno != ENOMEM)
+		return 3;
+	return memory_limit_is_reached() ? 2 : 0;
+}
+
+/* The last failure counts: the one before may have been survived. */
+static int machine_after_limit(void)
+{
+	set_limit();
+	if (take(2 * ROOM_MIB * MIB) || !memory_limit_is_reached())
+		return 1;
+	memory_limit_note(MIB);
+	return memory_limit_is_reached() ? 2 : 0;
+}
+
+/* Sizes whose sum wraps round. */
+static int endless(void)
+{
+	set_limit();
+	memory_limit_note(SIZE_MAX);
+	return memory_limit_is_reached() ? 0 : 2;
+}
+
+static int without_limit(void)
+{
+	memory_limit_watch();
+	memory_limit_note(1024 * MIB);
+	return memory_limit_is_reached() ? 2 : 0;
+}
+
+/* A command is no worker, and has no limit to reach. */
+static int not_watched(void)
+{
+	memory_limit_note(SIZE_MAX);
+	return memory_limit_is_reached() ? 2 : 0;
+}
+
+#define TEST(name)                                   \
+	static void test_##name(void **state)        \
+	{                                            \
+		(void)state;                         \
+		assert_int_equal(in_child(name), 0); \
+	}
+
+TEST(large)
+TEST(many)
+TEST(unknown_size)
+TEST(machine)
+TEST(machine_after_limit)
+TEST(endless)
+TEST(without_limit)
+TEST(not_watched)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_unknown_size),
+		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_machine_after_limit),
+		cmocka_unit_test(test_endless),
+		cmocka_unit_test(test_without_limit),
+		cmocka_unit_test(test_not_watched),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
