@@ -26,6 +26,8 @@ GSYM = os.environ.get("GSYM", "gsym")
 BAD_WORKER = os.environ.get("BAD_WORKER", "")
 CC = os.environ.get("CC_FOR_TESTS", "cc")
 CXX = os.environ.get("CXX_FOR_TESTS", "c++")
+CC_FOR_PRELOAD = os.environ.get("CC_FOR_PRELOAD", CC).split()  # for the machine of the daemon
+READS_GZIP = os.environ.get("HAVE_ISAL") != "0"
 HERE = os.path.dirname(os.path.abspath(__file__))
 NO_IMAGES = {"README", "by-name", "by-path", "log", "metrics", "q", "status"}  # what else is in the root
 NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
@@ -285,7 +287,7 @@ class MountTest(unittest.TestCase):
         if os.environ.get("BUILD_KIND") == "sanitize":
             self.skipTest("a sanitizer wants to be the first library")
         library = os.path.join(self.dir, source.replace(".c", ".so"))
-        run(CC, "-shared", "-fPIC", "-O2", *flags, os.path.join(HERE, source), "-o", library)
+        run(*CC_FOR_PRELOAD, "-shared", "-fPIC", "-O2", *flags, os.path.join(HERE, source), "-o", library)
         return dict(os.environ, LD_PRELOAD=library, **variables)
 
     def image(self, id, mnt=None):
