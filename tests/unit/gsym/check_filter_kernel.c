@@ -51,7 +51,7 @@ static void kernel_sizes(void **state)
 	check_unchanged(" after+0x4/0xe00\n after+0x4/0xdff [mod " ID "]\n after+0x11/0x1000 [mod " ID "]\n");
 	check_unchanged(" after+0x4/0x2000 [mod " ID "]\n");
 	/* Pages of 16 and 64 KiB, as on arm64. */
-	check_log(" after+0x4/0x3e00 [mod " ID "]\n after+0x4/0xfe00 [mod " ID "]\n final+0x4/0xfda0 [mod " ID
+	check_log(" after+0x4/0x3e00 [mod " ID "]\n after+0x4/0xfe00 [mod " ID "]\n final+0x4/0xffa0 [mod " ID
 		  "]\n",
 		  " after (/src/a.c:82) [mod " ID "]\n after (/src/a.c:82) [mod " ID
 		  "]\n final (/src/a.c:84) [mod " ID "]\n");
