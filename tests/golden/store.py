@@ -469,7 +469,10 @@ def main():
         for test in tests:
             directory = pathlib.Path(name, test.__name__)
             directory.mkdir()
+            before = len(faults)
             test(directory)
+            if len(faults) > before:
+                print(f"FAIL: {test.__name__}")
     print(f"{len(faults)} faults")
     return 1 if faults else 0
 
