@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/sanitizer.h"
 #include "convert/cache/cache_entry.h"
 #include "convert/cache/cache_key.h"
 #include "convert/os/guard.h"
@@ -351,8 +353,20 @@ static int check_magic(void *arg)
 	return memcmp(end - CHECKSUM_SIZE - sizeof(magic), magic, sizeof(magic)) ? -EFAULT : 0;
 }
 
+/*
+ * Some machines read memory in another order than the program asks for: the magic number must not be read
+ * before what an answer was made of.
+ */
+static void finish_reading(void)
+{
+#if !SANITIZER /* TSan knows no fences */
+	atomic_thread_fence(memory_order_acquire);
+#endif
+}
+
 int handle_check(const struct handle *handle)
 {
+	finish_reading();
 	return guard_run(check_magic, (void *)handle);
 }
 

@@ -4,7 +4,7 @@
  * The uncompressed size in the header is not trusted: it must be within the best ratio of the algorithm.
  * Memory is mapped lazily, so that a false size costs address space only.
  */
-#include "convert/object/object_file.h"
+#include "convert/object/compress.h"
 
 #include <libdeflate.h>
 #include <sys/mman.h>
@@ -13,6 +13,8 @@
 
 #include "convert/record/memory_limit.h"
 
+#include "convert/object/object_file.h"
+
 enum {
 	ZLIB_BEST_RATIO = 1032,       /* 258 bytes for 2 bits (RFC 1951, 3.2.5) */
 	ZSTD_BEST_RATIO = 128 * 1024, /* a block of 128 KiB for its header alone (RFC 8878, 3.1.1.2) */
@@ -20,6 +22,11 @@ enum {
 	MODEST_RATIO = 64,
 	REAL_RATIO = 16, /* debug data shrinks to a tenth at best */
 };
+
+void compression_prepare(void)
+{
+	(void)libdeflate_crc32(0, "", 0); /* on ARM it reads /proc/self/auxv, once */
+}
 
 static int inflate_zlib(struct span in, uint8_t *out, size_t size)
 {

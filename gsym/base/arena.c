@@ -12,10 +12,10 @@ enum {
 	CHUNK_SIZE = 256 * 1024,
 	HUGE_FROM = 4 << 20, /* size of an arena from which on its chunks are large */
 	HUGE_CHUNK_SIZE = 8 << 20,
-	ALIGN = 16,
+	ALIGN = _Alignof(max_align_t), /* as malloc() has it: 8 on ARM with 32 bits */
 };
 
-static_assert((ALIGN & (ALIGN - 1)) == 0 && ALIGN >= _Alignof(max_align_t), "fits any type");
+static_assert((ALIGN & (ALIGN - 1)) == 0, "a power of two");
 
 struct arena_chunk {
 	struct arena_chunk *below;

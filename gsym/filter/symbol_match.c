@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gsym/base/vec.h"
 #include "gsym/read/name_index.h"
 #include "gsym/read/start_index.h"
 
 enum {
 	SAME_NAME_MAX = 4096, /* functions of one name examined */
 	PADDING_MAX = 64,
-	OVERRIDDEN_MAX = 16, /* weak definitions in a row */
-	PAGE_SIZE_MIN = 4096,
+	OVERRIDDEN_MAX = 16,  /* weak definitions in a row */
 	SECTION_MAX = 16,     /* functions before the last of a module's section */
 	LAYOUT_MAX = 64,      /* functions of one name whose surroundings are examined */
 	NAME_SIZE_MAX = 4096, /* longer ones are no weak definition's */
@@ -87,23 +87,30 @@ static int spans_overridden(const struct gsym_reader *reader, const struct named
 	return err;
 }
 
+/* Whether @logged is @size and what is left of a page of @page bytes, counted from where a section begins. */
+static bool fills_page(uint64_t logged, uint64_t size, uint64_t from_section, uint64_t page)
+{
+	return logged - size < page && (from_section + logged) % page == 0;
+}
+
 /*
  * Whether the size in the log is that of the last function of a module's section. GSYM has no sections: that
  * of the last function ends after it, any other begins with the function or with one of those before it, at
- * the beginning of a page. Code that runs once, as in .init.text, is packed without padding.
+ * the beginning of a page. Code that runs once, as in .init.text, is packed without padding. Pages have any
+ * of three sizes, and a log does not say which.
  */
 static bool ends_page(const struct gsym_reader *reader, const struct named_function *f, uint64_t logged)
 {
-	uint64_t end = f->start + logged;
-	if (logged < f->size || logged - f->size >= PAGE_SIZE_MIN)
+	static const uint64_t pages[] = {0x1000, 0x4000, 0x10000};
+	if (logged < f->size || (f->room > f->size && f->room != UINT64_MAX))
 		return false;
-	if (f->room == UINT64_MAX)
+	if (f->room == UINT64_MAX && logged - f->size < pages[0])
 		return true;
-	if (f->room > f->size)
-		return false;
 	for (size_t i = f->index, n = 0; n < SECTION_MAX; i--, n++) {
-		if ((end - reader_addr_off(reader, i)) % PAGE_SIZE_MIN == 0)
-			return true;
+		uint64_t from_section = f->start - reader_addr_off(reader, i);
+		for (size_t k = 0; k < ARRAY_SIZE(pages); k++)
+			if (fills_page(logged, f->size, from_section, pages[k]))
+				return true;
 		if (!i)
 			break;
 	}

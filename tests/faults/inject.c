@@ -34,7 +34,6 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,7 +104,7 @@ static enum role role_of(const char *program, const char *first, const char *sec
 static enum role find_role(void)
 {
 	char program[256] = "", arguments[512] = "";
-	ssize_t n = real_syscall(SYS_readlink, "/proc/self/exe", program, sizeof(program) - 1);
+	ssize_t n = real_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof(program) - 1);
 	int fd = (int)real_syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	if (n < 0 || fd < 0 || real_syscall(SYS_read, fd, arguments, sizeof(arguments) - 3) < 0)
 		abort();
@@ -132,13 +131,14 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *user)
 __attribute__((constructor)) static void begin(void)
 {
 	const char *path = getenv("INJECT");
+	void *(*real_mmap)(void *, size_t, int, int, int, off64_t) = dlsym(RTLD_NEXT, "mmap64");
 	real_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 	role = find_role();
 	if (!path || role == ROLE_OTHER)
 		return;
 	int fd = (int)real_syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-	void *map = (void *)real_syscall(SYS_mmap, NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED,
-					 fd, 0);
+	/* The system call itself has other arguments on some machines. */
+	void *map = real_mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd < 0 || map == MAP_FAILED)
 		abort();
 	real_syscall(SYS_close, fd);
@@ -247,10 +247,10 @@ static int fails(enum call call, void *caller, void *frame)
 /* The daemon's connection to the kernel, which is left alone. */
 static bool is_fuse(int fd)
 {
-	struct stat st;
+	struct statx st; /* the same on every machine */
 	return role == ROLE_DAEMON && is_at_work() &&
-	       real_syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISCHR(st.st_mode) &&
-	       st.st_rdev == makedev(10, 229);
+	       real_syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) == 0 && S_ISCHR(st.stx_mode) &&
+	       st.stx_rdev_major == 10 && st.stx_rdev_minor == 229;
 }
 
 /* ---- The functions ---- */

@@ -60,7 +60,7 @@ def make(place):
     (place / "pdb.pdb").write_bytes(make_pdb.Pdb(publics=publics, modules=[make_pdb.Module("x.obj", bytes(4))]).file())
     (place / "pe.exe").write_bytes(make_pe.program().file())
     (place / "whole.gz").write_bytes(gzip.compress((place / "dwarf5").read_bytes()))
-    return names
+    return names if peers.reads_gzip() else [name for name in names if name != "whole.gz"]
 
 
 def functions(gsym, path):

@@ -19,6 +19,7 @@ from lib.s3_server import S3Server  # noqa: E402
 from lib.store_servers import Lighttpd, free_port  # noqa: E402
 
 DAY = 24 * 3600
+OBJCOPY = os.environ.get("OBJCOPY", "objcopy")  # ELF may be of another machine
 SANITIZED = os.environ.get("BUILD_KIND") == "sanitize"
 faults = []
 
@@ -287,8 +288,8 @@ def with_debug_file(directory):
     store = make_store(directory)
     hosts = [Host(directory, name, store) for name in ("one", "two", "three")]
     made = hosts[0].bin
-    subprocess.run(["objcopy", "--only-keep-debug", sys.argv[2], made / "app.debug"], check=True)
-    subprocess.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={made}/app.debug", sys.argv[2], made / "app"], check=True)
+    subprocess.run([OBJCOPY, "--only-keep-debug", sys.argv[2], made / "app.debug"], check=True)
+    subprocess.run([OBJCOPY, "--strip-debug", f"--add-gnu-debuglink={made}/app.debug", sys.argv[2], made / "app"], check=True)
     for host in hosts[1:]:
         host.binary(of=made / "app")
     shutil.copy(made / "app.debug", hosts[1].bin)
@@ -306,7 +307,7 @@ def failing(directory):
     """A file that cannot be converted is published as such, so that no daemon tries."""
     store = make_store(directory)
     host, other = Host(directory, "host", store), Host(directory, "other", store)
-    subprocess.run(["objcopy", "--only-section=.comment", "--only-section=.note.gnu.build-id", sys.argv[2], host.bin / "bad"], check=True)
+    subprocess.run([OBJCOPY, "--only-section=.comment", "--only-section=.note.gnu.build-id", sys.argv[2], host.bin / "bad"], check=True)
     done = host.put(host.bin / "bad")
     expect("put", done.returncode == 1 and "bad: " in done.stderr and not done.stdout, done)
     reason = done.stderr.rpartition(": ")[2]
@@ -468,7 +469,10 @@ def main():
         for test in tests:
             directory = pathlib.Path(name, test.__name__)
             directory.mkdir()
+            before = len(faults)
             test(directory)
+            if len(faults) > before:
+                print(f"FAIL: {test.__name__}")
     print(f"{len(faults)} faults")
     return 1 if faults else 0
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 PACKAGES = Path(__file__).resolve().parent.parent / "packages"
-ALSO = ("libc6-dev", "libcmocka-dev")
+ALSO = ("libc6-dev", "libcmocka-dev", "libdebuginfod1")  # the last is loaded by name
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 STAMP = ".complete"
 

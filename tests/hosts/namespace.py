@@ -4,12 +4,15 @@ Since Linux 6.7 every user namespace has a table of interpreters (binfmt_misc) o
 the rest of the machine, and the table goes with the last process.
 """
 import ctypes
+import json
 import os
 import sys
+import traceback
 from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
+MS_BIND = 0x1000
 MS_REC = 0x4000
 MS_PRIVATE = 1 << 18
 TABLE = Path("/proc/sys/fs/binfmt_misc")
@@ -48,39 +51,69 @@ def child_waits(ready, go):
     os.read(go, 1)  # its map is written by the parent, which still has the privileges
 
 
-def register(interpreters):
-    """Makes the table and fills it with those of Debian's rows that are asked for."""
+def register(interpreter):
+    """Makes the table and fills it with Debian's row for one machine."""
+    row = INTERPRETERS / f"qemu-{interpreter}.conf"
+    if not row.exists():
+        raise Unavailable(f"{row} is missing (Debian package qemu-user-static)")
     try:
         call("mount", b"none", b"/", None, MS_REC | MS_PRIVATE, None)
         call("mount", b"binfmt_misc", bytes(TABLE), b"binfmt_misc", 0, None)
     except OSError as why:
         raise Unavailable(f"no table of interpreters in a user namespace: {why} (Linux 6.7 has it)") from None
-    for name in interpreters:
-        row = INTERPRETERS / f"qemu-{name}.conf"
-        if not row.exists():
-            raise Unavailable(f"{row} is missing (Debian package qemu-user-static)")
-        (TABLE / "register").write_text(row.read_text().strip())
+    (TABLE / "register").write_text(row.read_text().strip())
 
 
-def enter(interpreters):
+def hide(paths):
+    for path in paths:
+        call("mount", b"/dev/null", path.encode(), None, MS_BIND, None)
+
+
+def answer(ready, go, interpreter, hidden, function):
+    """In the child: what the parent reads."""
+    try:
+        child_waits(ready, go)
+        register(interpreter)
+        hide(hidden)
+    except Unavailable as why:
+        return {"unavailable": str(why)}
+    return {"value": function()}
+
+
+def run(interpreter, hidden, function):
     """
-    Forks: the parent waits, and exits as the child does, which returns from here inside the namespace. So
-    standard output and the exit status are those of one program.
+    Calls @function in a child that runs programs by qemu's @interpreter, and returns what it did, which JSON
+    can express. The devices @hidden are not there for it.
     """
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
+    answer_read, answer_write = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
-        os.close(ready_read)
-        os.close(go_write)
-        child_waits(ready_write, go_read)
-        os.close(go_read)
-        return register(interpreters)
-    os.close(ready_write)
-    os.close(go_read)
+        status = 1
+        try:
+            for fd in (ready_read, go_write, answer_read):
+                os.close(fd)
+            with open(answer_write, "w", encoding="utf-8") as out:
+                json.dump(answer(ready_write, go_read, interpreter, hidden, function), out)
+            sys.stdout.flush()
+            status = 0
+        except Exception:  # noqa: B902 - the parent sees no answer
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    for fd in (ready_write, go_read, answer_write):
+        os.close(fd)
     if os.read(ready_read, 1):
         identity_map(pid)
     os.close(go_write)
-    _, status = os.waitpid(pid, 0)
-    os._exit(os.waitstatus_to_exitcode(status) & 0xff)
+    os.close(ready_read)
+    with open(answer_read, encoding="utf-8") as file:
+        text = file.read()
+    if os.waitpid(pid, 0)[1] or not text:
+        raise RuntimeError("the tests in the namespace ended early")
+    got = json.loads(text)
+    if "unavailable" in got:
+        raise Unavailable(got["unavailable"])
+    return got["value"]

@@ -51,6 +51,11 @@ def gsym_program(argument=None):
     return str(Path(path).absolute())
 
 
+def reads_gzip():
+    """Whether the program under test was built with ISA-L, as its build says."""
+    return os.environ.get("HAVE_ISAL") != "0"
+
+
 def is_32_bit(program):
     """Of an ELF program, whether it is for a 32-bit machine."""
     with open(program, "rb") as f:

@@ -5,6 +5,7 @@ environment: GSYMFS, GSYM, BAD_WORKER, CC, CXX.
 """
 
 import ctypes
+import functools
 import glob
 import os
 import re
@@ -19,6 +20,11 @@ import threading
 import time
 import unittest
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from lib.peers import is_32_bit  # noqa: E402
+
 # Seconds until something counts as hung; no test asserts that anything is faster.
 LIMIT = int(os.environ.get("MOUNT_TEST_LIMIT", "180"))
 GSYMFS = os.environ.get("GSYMFS", "gsymfs")
@@ -26,7 +32,8 @@ GSYM = os.environ.get("GSYM", "gsym")
 BAD_WORKER = os.environ.get("BAD_WORKER", "")
 CC = os.environ.get("CC_FOR_TESTS", "cc")
 CXX = os.environ.get("CXX_FOR_TESTS", "c++")
-HERE = os.path.dirname(os.path.abspath(__file__))
+CC_FOR_PRELOAD = os.environ.get("CC_FOR_PRELOAD", CC).split()  # for the machine of the daemon
+READS_GZIP = os.environ.get("HAVE_ISAL") != "0"
 NO_IMAGES = {"README", "by-name", "by-path", "log", "metrics", "q", "status"}  # what else is in the root
 NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
 SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
@@ -91,6 +98,16 @@ def pread_all(fd, size, offset):
             break
         found += part
     return found
+
+
+def needs_large_files(test):
+    """Of a test with a file larger than the address space of 32-bit programs."""
+    @functools.wraps(test)
+    def checked(self):
+        if is_32_bit(shutil.which(GSYMFS)):
+            self.skipTest("a 32-bit program cannot map a file of this size")
+        test(self)
+    return checked
 
 
 def run(*argv, check=True, **kwargs):
@@ -285,7 +302,7 @@ class MountTest(unittest.TestCase):
         if os.environ.get("BUILD_KIND") == "sanitize":
             self.skipTest("a sanitizer wants to be the first library")
         library = os.path.join(self.dir, source.replace(".c", ".so"))
-        run(CC, "-shared", "-fPIC", "-O2", *flags, os.path.join(HERE, source), "-o", library)
+        run(*CC_FOR_PRELOAD, "-shared", "-fPIC", "-O2", *flags, os.path.join(HERE, source), "-o", library)
         return dict(os.environ, LD_PRELOAD=library, **variables)
 
     def image(self, id, mnt=None):

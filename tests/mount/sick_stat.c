@@ -34,5 +34,10 @@ int fstatat(int dir, const char *name, struct stat *st, int flags)
 /* The same under the name that programs with 64-bit file offsets call. */
 int fstatat64(int dir, const char *name, struct stat64 *st, int flags)
 {
-	return fstatat(dir, name, (struct stat *)st, flags);
+	int (*real)(int, const char *, struct stat64 *, int) = dlsym(RTLD_NEXT, "fstatat64");
+	if (is_sick(name)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(dir, name, st, flags);
 }

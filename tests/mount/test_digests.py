@@ -204,6 +204,7 @@ class DigestTest(SampleTest):
         self.assertEqual(self.finish(self.processes[-1])[0], 0)
         self.wait_digest(self.path)
 
+    @mount_harness.needs_large_files
     def test_ends_at_once(self):
         """A daemon ends although it would read for minutes."""
         self.grow(self.path, 20 << 30)

@@ -100,6 +100,7 @@ class FaultsTest(MountTest):
             self.assertUnknown()
         self.assertForgotten(daemon)
 
+    @mount_harness.needs_large_files
     def test_no_address_space(self):
         large = os.path.join(self.source, "large")
         os.rename(self.path, large)

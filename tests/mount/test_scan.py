@@ -239,6 +239,7 @@ class ScanTest(MountTest):
         start = next(f[0] for f in self.functions(path) if f[2].endswith("normEv"))
         return "sample.cpp:" in self.read(id, "0x%x" % start)
 
+    @mount_harness.needs_large_files
     def test_a_huge_sparse_file(self):
         """So much cannot be read: what is loaded into memory is hashed, and that is little."""
         path = self.plain("huge", HUGE)
@@ -249,6 +250,7 @@ class ScanTest(MountTest):
         self.wait_scans(2)
         self.assertEqual(self.hashes(), {id})
 
+    @mount_harness.needs_large_files
     def test_sections_without_end(self):
         """A file that claims more than can be hashed has no id, and is not tried again."""
         path = self.plain("vast", HUGE)

@@ -203,6 +203,7 @@ class SharedTest(StoreTest):
         self.assertEqual(self.answer(mnt), want)
         self.assertEqual((self.conversions(mnt), self.status(self.id, mnt)["origin"]), (0, "store"))
 
+    @mount_harness.needs_large_files
     def test_large_file_delays_no_other(self):
         """The content of one is read for minutes, while others are given."""
         os.truncate(self.path, 200 << 30)
@@ -285,6 +286,7 @@ class LeaseTest(StoreTest):
         self.assertNotIn("converter", self.status(self.id, second))
         self.assertEqual(self.shares(second, "waited"), 1)
 
+    @mount_harness.needs_large_files
     def test_answers_that_fragments_do_not_have(self):
         """Of an image of one unit: they wait for another host no longer than for the store."""
         os.truncate(self.path, 20 << 30)  # 200 seconds are predicted for it, and waited for ten times as long

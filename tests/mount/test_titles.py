@@ -133,7 +133,7 @@ class TitlesTest(MountTest):
         with open(os.path.join(self.made, "made-some-module.ko"), "rb") as file:
             data = file.read()
         log = ("Call Trace:\n %s+0x%x/0x%x [some_module]\n" % (name, end - start - 1, end - start)).encode()
-        for ending, pack in (".xz", lzma.compress), (".gz", gzip.compress):
+        for ending, pack in ((".xz", lzma.compress), (".gz", gzip.compress))[:2 if mount_harness.READS_GZIP else 1]:
             path = os.path.join(self.source, "some-module.ko" + ending)
             with open(path, "wb") as file:
                 file.write(pack(data))

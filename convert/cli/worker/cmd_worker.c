@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "convert/convert.h"
+#include "convert/object/compress.h"
 #include "convert/object/identity.h"
 #include "convert/os/monotonic.h"
 #include "convert/record/memory_limit.h"
@@ -326,6 +327,7 @@ static int run_worker(int argc, char **argv)
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
 		return STATUS_FAILED;
+	compression_prepare();
 	if (zygote)
 		return work_as_zygote(client);
 	if (store)

@@ -83,6 +83,16 @@ static void set_limit(int option)
 	*to[option - OPTION_CONNECT] = (unsigned)strtoul(optarg, NULL, 10);
 }
 
+/* An emulator needs more time for the same: TIMES_SLOWER in the environment. */
+static void stretch_limits(void)
+{
+	const char *times = getenv("TIMES_SLOWER");
+	struct transfer_limits *l = &settings.limits;
+	unsigned *const limits[] = {&l->connect, &l->first_byte, &l->stall, &l->whole};
+	for (size_t i = 0; times && i < ARRAY_SIZE(limits); i++)
+		*limits[i] *= (unsigned)strtoul(times, NULL, 10);
+}
+
 static void set_file(int option)
 {
 	const char **const to[] = {&settings.options.bearer_file, &settings.options.netrc_file,
@@ -110,6 +120,7 @@ static void parse(int argc, char **argv)
 		else
 			exit(2);
 	}
+	stretch_limits();
 }
 
 static const char *error_name(int err)

@@ -50,6 +50,13 @@ static void kernel_sizes(void **state)
 		  "]\n after (/src/a.c:82) [mod " ID "]\n");
 	check_unchanged(" after+0x4/0xe00\n after+0x4/0xdff [mod " ID "]\n after+0x11/0x1000 [mod " ID "]\n");
 	check_unchanged(" after+0x4/0x2000 [mod " ID "]\n");
+	/* Pages of 16 and 64 KiB, as on arm64. */
+	check_log(" after+0x4/0x3e00 [mod " ID "]\n after+0x4/0xfe00 [mod " ID "]\n final+0x4/0xffa0 [mod " ID
+		  "]\n",
+		  " after (/src/a.c:82) [mod " ID "]\n after (/src/a.c:82) [mod " ID
+		  "]\n final (/src/a.c:84) [mod " ID "]\n");
+	check_unchanged(" after+0x4/0x1e00 [mod " ID "]\n after+0x4/0x7e00 [mod " ID "]\n");
+	check_unchanged(" after+0x4/0x10010 [mod " ID "]\n after+0x4/0x1fe00 [mod " ID "]\n");
 	check_log(" final+0x4/0x100f [mod " ID "]\n", " final (/src/a.c:84) [mod " ID "]\n");
 	check_unchanged(" final+0x4/0x1010 [mod " ID "]\n final+0x4/0x50\n");
 	/* A function of assembly may end at a label, for the kernel. */

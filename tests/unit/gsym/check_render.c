@@ -87,7 +87,7 @@ static void escapes_anywhere(void **state)
 	(void)state;
 	for (size_t size = 1; size < 40; size++) {
 		for (size_t at = 0; at < size; at++) {
-			char text[64], want[64];
+			char text[64], want[2 * sizeof(text)];
 			memset(text, 'a', size);
 			text[size] = '\0';
 			text[at] = '\n';
