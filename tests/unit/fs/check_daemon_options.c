@@ -382,6 +382,53 @@ static void operands(void **state)
 	assert_string_equal(said, "gsymfs: missing operand 'SOURCE'; try 'gsymfs --help'\n");
 }
 
+/* ---- Memory ---- */
+
+static int copies_left = -1; /* negative: any number */
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+
+char *__wrap_strdup(const char *text)
+{
+	return copies_left && copies_left-- ? __real_strdup(text) : NULL;
+}
+
+/* An option that cannot be kept is not taken for one that was not given. */
+static void without_memory(void **state)
+{
+	struct options o;
+	(void)state;
+	copies_left = 0; /* of the default of debug_dirs */
+	assert_int_equal(parse_words(WORDS("-f"), &o), -ENOMEM);
+	options_deinit(&o);
+	for (int n = 1; n < 4; n++) {
+		copies_left = n;
+		expect_usage(WORDS("src", "mnt", "-o", "cache=/c"));
+	}
+	copies_left = 4;
+	EXPECT_TEXT("cache=/c", cache, "/c");
+	assert_int_equal(copies_left, 0);
+	copies_left = -1;
+}
+
+/* All that is allocated: for a sanitizer that finds leaks. */
+static void every_path(void **state)
+{
+	struct options o;
+	(void)state;
+	assert_int_equal(parse("cache=a,debug_dirs=/b,shared=c,sign_key=d,trusted_keys=e,shared_bearer=f,"
+			       "shared_netrc=g,shared_ca=h,shared_cert=i,shared_key=j,worker=k",
+			       &o),
+			 0);
+	assert_string_equal(o.shared_bearer, "f");
+	assert_string_equal(o.shared_netrc, "g");
+	assert_string_equal(o.shared_ca, "h");
+	assert_string_equal(o.shared_cert, "i");
+	assert_string_equal(o.shared_key, "j");
+	options_deinit(&o);
+}
+
 /* A description begins in one column, unless the option reaches into it, and names the default. */
 static void help(void **state)
 {
@@ -416,6 +463,8 @@ int main(void)
 		cmocka_unit_test(suggestions),
 		cmocka_unit_test(switches),
 		cmocka_unit_test(operands),
+		cmocka_unit_test(without_memory),
+		cmocka_unit_test(every_path),
 		cmocka_unit_test(help),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
