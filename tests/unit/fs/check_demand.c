@@ -13,11 +13,13 @@
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 #include "gsym/base/vec.h"
@@ -130,6 +132,23 @@ static void nothing_to_give_up(void **state)
 	assert_false(is_cancelled(&idle));
 	mutex_unlock(&f->images.lock);
 	assert_int_equal(idle.demanded, 1);
+	idle_deinit(&idle);
+}
+
+/* Without a descriptor what runs could not be given up. */
+static void no_descriptor(void **state)
+{
+	struct images_fixture *f = *state;
+	struct idle idle = {.load_percent = ALWAYS};
+	struct rlimit before, none;
+	idle_init(&idle, &f->images);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int err = idle_start(&idle);
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(err, -EMFILE);
 	idle_deinit(&idle);
 }
 
@@ -403,14 +422,9 @@ static void stages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(pending),
-		IMAGES_TEST(given_up),
-		IMAGES_TEST(nothing_to_give_up),
-		IMAGES_TEST(after_a_quiet_time),
-		cmocka_unit_test(due_first),
-		cmocka_unit_test(hurry),
-		cmocka_unit_test(listed),
-		IMAGES_TEST(noted),
+		IMAGES_TEST(pending),       IMAGES_TEST(given_up),           IMAGES_TEST(nothing_to_give_up),
+		IMAGES_TEST(no_descriptor), IMAGES_TEST(after_a_quiet_time), cmocka_unit_test(due_first),
+		cmocka_unit_test(hurry),    cmocka_unit_test(listed),        IMAGES_TEST(noted),
 		cmocka_unit_test(stages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
