@@ -86,8 +86,8 @@ static void by_id(void **state)
 	assert_int_equal(find_id(u, OTHER_ID, &image), -EAGAIN); /* the scan may find it */
 	assert_string_equal(u->call.wait.id, OTHER_ID);
 	assert_int_equal(find_id(u, ID, &image), 0);
-	assert_ptr_equal(image, current(u->f)->image);
 	assert_true(image->kept); /* from now on it is used without the lock */
+	assert_ptr_equal(image, current(u->f)->image);
 	scanned(u->f, 0);
 	assert_int_equal(find_id(u, OTHER_ID, &again), 0);
 	assert_null(again);
@@ -143,8 +143,8 @@ static void by_name(void **state)
 	assert_int_equal(requester_find_name(&u->requester, "other", &u->call, &image), -ENOENT);
 	assert_null(image);
 	assert_int_equal(requester_find_name(&u->requester, "debug", &u->call, &image), 0);
-	assert_ptr_equal(image, current(u->f)->image);
 	assert_true(image->kept);
+	assert_ptr_equal(image, current(u->f)->image);
 	u->f->top = images_add_directory(&u->f->images, u->f->top, "private", &attr);
 	put_as(u->f, OTHER_ID, WITH(debug_file(), w.ino = 100));
 	assert_int_equal(requester_find_name(&u->requester, "debug", &u->call, &image), -ENOTUNIQ);

@@ -261,6 +261,13 @@ static void emptied(void **state)
 	assert_null(flat_function_find(&c->cache, 2));
 	assert_true(batch_cache_room(&c->cache, PART_FUNCTIONS) > room);
 	assert_non_null(get(c, 3, BASE + 3 * SIZE, ENOUGH));
+	/* What fits exactly is taken. */
+	assert_non_null(
+		batch_cache_alloc(&c->cache, PART_FUNCTIONS, batch_cache_room(&c->cache, PART_FUNCTIONS)));
+	assert_false(batch_cache_is_full(&c->cache));
+	assert_null(batch_cache_alloc(&c->cache, PART_FUNCTIONS, 8));
+	assert_true(batch_cache_is_full(&c->cache));
+	c->cache.parts[PART_FUNCTIONS].used = c->cache.parts[PART_FUNCTIONS].most; /* that was no function */
 }
 
 /* ---- Announced ---- */
