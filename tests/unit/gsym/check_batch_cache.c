@@ -270,6 +270,42 @@ static void emptied(void **state)
 	c->cache.parts[PART_FUNCTIONS].used = c->cache.parts[PART_FUNCTIONS].most; /* that was no function */
 }
 
+/* Each part by itself. */
+static void full_parts(void **state)
+{
+	struct cached *c = *state;
+	for (enum cache_part part = 0; part < CACHE_PARTS; part++) {
+		begin(c);
+		assert_non_null(batch_cache_alloc(&c->cache, part, 8));
+		assert_false(batch_cache_is_full(&c->cache));
+		assert_null(batch_cache_alloc(&c->cache, part, batch_cache_room(&c->cache, part) + 1));
+		assert_int_equal(c->cache.texts_full, part == PART_TEXTS);
+		assert_int_equal(c->cache.functions_full, part == PART_FUNCTIONS);
+		batch_cache_deinit(&c->cache);
+	}
+}
+
+/* A full part of functions stays while announced queries need it. */
+static void full_with_a_chunk(void **state)
+{
+	struct cached *c = *state;
+	const struct batch_query queries[] = {query(BASE + 2 * SIZE)};
+	begin(c);
+	assert_non_null(get(c, 2, BASE + 2 * SIZE, ENOUGH));
+	assert_int_equal(chunk_begin(&c->cache, queries, 1), 0);
+	chunk_find(&c->cache, &text, NULL, NULL);
+	assert_null(batch_cache_alloc(&c->cache, PART_FUNCTIONS, SIZE_MAX / 2));
+	assert_false(batch_cache_is_full(&c->cache));
+	batch_cache_refresh(&c->cache);
+	assert_non_null(flat_function_find(&c->cache, 2));
+	assert_non_null(chunk_place(&c->cache, 0, BASE + 2 * SIZE));
+	chunk_advance(&c->cache, 1);
+	assert_true(batch_cache_is_full(&c->cache));
+	batch_cache_refresh(&c->cache);
+	assert_null(flat_function_find(&c->cache, 2));
+	assert_false(batch_cache_is_full(&c->cache));
+}
+
 /* ---- Announced ---- */
 
 /* Announces @n queries for addresses of function @index, @apart bytes from one to the next. */
@@ -371,9 +407,10 @@ static void without_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(few_queries),    TEST(names_again),      TEST(paths_again),   TEST(another_format),
-		TEST(cut_by_queries), TEST(large_functions),  TEST(emptied),       TEST(cut_after_passes),
-		TEST(cut_for_many),   TEST(names_in_advance), TEST(without_place),
+		TEST(few_queries),       TEST(names_again),      TEST(paths_again),  TEST(another_format),
+		TEST(cut_by_queries),    TEST(large_functions),  TEST(emptied),      TEST(full_parts),
+		TEST(full_with_a_chunk), TEST(cut_after_passes), TEST(cut_for_many), TEST(names_in_advance),
+		TEST(without_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
