@@ -9,6 +9,7 @@
 #include "fs/convert/asking.h"
 #include "fs/convert/elsewhere.h"
 #include "fs/convert/idle.h"
+#include "fs/convert/queue.h"
 #include "fs/convert/stage.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
@@ -419,13 +420,49 @@ static void stages(void **state)
 	stage_deinit(&stage);
 }
 
+/* What was requested ahead of need waits for a thread, also when the daemon ends; nothing is kept of it. */
+static void ended_while_waiting(void **state)
+{
+	struct images_fixture *f = *state;
+	const struct converter converter = {.share = NULL};
+	struct queue queue = {.images = &f->images, .converter = &converter};
+	put(f, program_file(SOURCE_DWARF));
+	put_as(f, "fedcba9876543210", WITH(debug_file(), w.ino = 99));
+	struct revision *rev = current(f), *late = revision_of(f, "fedcba9876543210");
+	queue_init(&queue);
+	mutex_lock(&f->images.lock);
+	queue_want(&queue, rev, OWNER, false);
+	assert_int_equal(rev->state, STATE_OPENING);
+	assert_true(rev->ahead);
+	assert_int_equal(stage_count(&queue.opening), 1);
+	queue_want(&queue, rev, OWNER, true); /* it is under way */
+	assert_int_equal(stage_count(&queue.opening), 1);
+	assert_true(rev->whole);
+	queue.stopping = true;
+	queue_want(&queue, late, OWNER, false);
+	assert_int_equal(late->state, STATE_COLD);
+	list_remove(&rev->link);
+	revision_set_state(&f->images, rev, STATE_COLD);
+	mutex_unlock(&f->images.lock);
+	queue_deinit(&queue);
+	assert_false(user_queues_any(&queue.opening.ahead));
+	assert_int_equal(queue.opening.ahead.by_uid.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(pending),       IMAGES_TEST(given_up),           IMAGES_TEST(nothing_to_give_up),
-		IMAGES_TEST(no_descriptor), IMAGES_TEST(after_a_quiet_time), cmocka_unit_test(due_first),
-		cmocka_unit_test(hurry),    cmocka_unit_test(listed),        IMAGES_TEST(noted),
+		IMAGES_TEST(pending),
+		IMAGES_TEST(given_up),
+		IMAGES_TEST(nothing_to_give_up),
+		IMAGES_TEST(no_descriptor),
+		IMAGES_TEST(after_a_quiet_time),
+		cmocka_unit_test(due_first),
+		cmocka_unit_test(hurry),
+		cmocka_unit_test(listed),
+		IMAGES_TEST(noted),
 		cmocka_unit_test(stages),
+		IMAGES_TEST(ended_while_waiting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
