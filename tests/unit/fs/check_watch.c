@@ -249,6 +249,29 @@ static void limits(void **state)
 	expect("a/x b/x");
 }
 
+/* The kernel keeps so many events only: of the rest it says that there were some. */
+static void too_many_events(void **state)
+{
+	unsigned most = 0;
+	(void)state;
+	FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+	if (!file || fscanf(file, "%u", &most) != 1 || most > 1 << 18)
+		most = 0;
+	if (file)
+		fclose(file);
+	if (!most)
+		skip();
+	command("touch %s/file", at.top);
+	visit("", 1);
+	for (unsigned i = 0; i <= most / 2; i++) {
+		assert_int_equal(linkat(at.root, "file", at.root, "link", 0), 0);
+		assert_int_equal(unlinkat(at.root, "link", 0), 0);
+	}
+	watch_read(&at.watch, at.root, MOUNT_DEVICE, &at.changes);
+	assert_true(at.changes.all);
+	expect("");
+}
+
 /* ---- Other directories ---- */
 
 static void cache(void **state)
@@ -346,6 +369,7 @@ int main(void)
 		TEST(own_events),
 		TEST(drained),
 		TEST(limits),
+		TEST(too_many_events),
 		TEST(cache),
 		TEST(debug_directories),
 		TEST(debug_directories_on_the_mount),
