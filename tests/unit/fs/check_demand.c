@@ -449,6 +449,59 @@ static void ended_while_waiting(void **state)
 	assert_int_equal(queue.opening.ahead.by_uid.n, 0);
 }
 
+/* ---- Starting ---- */
+
+static int threads_left =
+	-1; /* that can be started, and do nothing; negative: as many as wanted, as they are */
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	if (threads_left == 0)
+		return EAGAIN;
+	threads_left -= threads_left > 0;
+	return __real_pthread_create(ret, attr, threads_left < 0 ? run : do_nothing, arg);
+}
+
+/* @threads are to be had. Without one of them the daemon does not start, and ends those that run. */
+static void expect_start(struct images_fixture *f, bool eager, unsigned jobs, int threads, int err,
+			 unsigned running)
+{
+	const struct converter converter = {.share = NULL};
+	struct queue queue = {.images = &f->images, .converter = &converter, .asking.eager = eager};
+	queue_init(&queue);
+	threads_left = threads;
+	assert_int_equal(queue_start(&queue, jobs), err);
+	threads_left = -1;
+	assert_int_equal(queue.n_threads, running);
+	assert_true(queue.idle.cancel_fd >= 0);
+	mutex_lock(&f->images.lock);
+	queue_stop(&queue);
+	mutex_unlock(&f->images.lock);
+	queue_join(&queue);
+	assert_int_equal(queue.n_threads, 0);
+	queue_deinit(&queue);
+}
+
+static void started(void **state)
+{
+	struct images_fixture *f = *state;
+	for (int threads = 0; threads < 5; threads++) {
+		expect_start(f, false, 2, threads, -EAGAIN, (unsigned)threads);
+		expect_start(f, true, 3, threads, -EAGAIN, (unsigned)threads);
+	}
+	expect_start(f, false, 2, 6, 0, 5);
+	expect_start(f, true, 2, 6, 0, 4); /* all is converted at once: nothing is left for an idle host */
+	expect_start(f, false, QUEUE_JOBS_MAX + 1, 100, 0, QUEUE_JOBS_MAX + 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +516,7 @@ int main(void)
 		IMAGES_TEST(noted),
 		cmocka_unit_test(stages),
 		IMAGES_TEST(ended_while_waiting),
+		IMAGES_TEST(started),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,32 @@ static void ends_without_a_signal(void **state)
 	expect_exit(stopped, 0);
 }
 
+static bool no_thread;
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	return no_thread ? EAGAIN : __real_pthread_create(ret, attr, run, arg);
+}
+
+static int without_thread(void)
+{
+	struct signals s = {.ending = note_ending, .asked = note_asked};
+	no_thread = true;
+	if (signals_start(&s) != -EAGAIN || s.running)
+		return 1;
+	signals_stop(&s); /* there is none to wait for */
+	return atomic_load(&s.done);
+}
+
+static void cannot_start(void **state)
+{
+	(void)state;
+	expect_exit(without_thread, 0);
+}
+
 /* What is blocked, ignored and reset, whatever the parent did. */
 static int blocked(void)
 {
@@ -315,9 +341,13 @@ static void starter_cannot_leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_at_signals), cmocka_unit_test(ends_without_a_signal),
-		cmocka_unit_test(what_is_blocked), cmocka_unit_test(woken),
-		cmocka_unit_test(starter_waits),   cmocka_unit_test(starter_cannot_leave),
+		cmocka_unit_test(ends_at_signals),
+		cmocka_unit_test(ends_without_a_signal),
+		cmocka_unit_test(cannot_start),
+		cmocka_unit_test(what_is_blocked),
+		cmocka_unit_test(woken),
+		cmocka_unit_test(starter_waits),
+		cmocka_unit_test(starter_cannot_leave),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
