@@ -322,6 +322,17 @@ static void debug_directories(void **state)
 	assert_int_equal(at.watch.dirs.n, 5);
 }
 
+/* What is no directory is not opened: there may be a pipe, or a device. */
+static void debug_directory_that_is_a_pipe(void **state)
+{
+	(void)state;
+	command("mkfifo %s/debug", at.top);
+	alarm(60); /* to open it waits for a writer */
+	watch_debug(1);
+	alarm(0);
+	assert_int_equal(at.watch.dirs.n, 0);
+}
+
 /* What lies on the mount is not opened: it would wait for the daemon itself. */
 static void debug_directories_on_the_mount(void **state)
 {
@@ -373,6 +384,7 @@ int main(void)
 		TEST(cache),
 		TEST(debug_directories),
 		TEST(debug_directories_on_the_mount),
+		TEST(debug_directory_that_is_a_pipe),
 		TEST(unavailable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
