@@ -170,6 +170,8 @@ static void set_failed(struct asking_user *u, int err)
 {
 	struct revision *rev = current(u->f);
 	mutex_lock(&u->f->images.lock);
+	if (rev->state == STATE_FAILED)
+		revision_set_state(&u->f->images, rev, STATE_COLD);
 	revision_set_state(&u->f->images, rev, STATE_OPENING);
 	revision_set_failed(&u->f->images, rev, err, "reason");
 	rev->again = INT64_MAX;
