@@ -211,6 +211,14 @@ class BatchTest(MountTest):
             self.assertEqual(q.read(), "")
             self.assertEqual(q.ask("%x\n0" % self.start), self.record(self.start) + "\n" + UNKNOWN + "\n")
 
+    def test_blank_lines(self):
+        """Each is a line without an address, also the first one."""
+        self.mount().wait_scanned()
+        for parts, line in (("q",), "%s %x" % (self.id, self.start)), ((self.id, "q"), "%x" % self.start):
+            known, blank = self.record(self.start) + "\n", UNKNOWN + "\n"
+            with self.q(*parts) as q:
+                self.assertEqual(q.ask("\n%s\n \t\n\n  %s \n" % (line, line)), blank + known + blank + blank + known)
+
     def test_question_and_answer(self):
         """What is not read is not lost when more is written."""
         self.mount()

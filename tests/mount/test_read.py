@@ -10,7 +10,7 @@ import re
 import stat
 
 import mount_harness
-from mount_harness import CC, GSYM, MountTest, run, tool
+from mount_harness import CC, GSYM, MountTest, run, tool, wait_until
 
 
 class ReadTest(MountTest):
@@ -232,6 +232,19 @@ class ReadTest(MountTest):
         self.assertErrno(errno.ENOENT, os.lstat, os.path.join(top, "other", self.id))
         self.assertErrno(errno.ENOENT, os.lstat, os.path.join(top, "nobody"))
         self.assertIn("geo", self.read("by-name", "sample", self.id, hex(self.address_of("norm"))))
+
+    def test_address_by_name(self):
+        """Of the only image of that name; the kernel does not keep it, because another may come at any time."""
+        self.mount().wait_scanned()
+        path = os.path.join(self.mnt, "by-name", "sample", hex(self.address_of("norm")))
+        self.assertIn("geo", mount_harness.contents(path).decode())
+        os.mkdir(os.path.join(self.source, "below"))
+        os.rename(self.compile("other"), os.path.join(self.source, "below", "sample"))
+        wait_until(lambda: len(os.listdir(os.path.dirname(path))) == 2, "the second image of that name")
+        self.assertErrno(errno.ENOENT, os.stat, path)
+        os.unlink(os.path.join(self.source, "below", "sample"))
+        wait_until(lambda: len(os.listdir(os.path.dirname(path))) == 1, "the name to be of one image again")
+        self.assertIn("geo", mount_harness.contents(path).decode())
 
     def test_owner_mode_and_time(self):
         os.chmod(self.path, 0o4750)

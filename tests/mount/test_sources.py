@@ -115,6 +115,20 @@ class SourcesTest(MountTest):
         os.rename(away, self.first)
         wait_until(lambda: self.errno_of("00" * 20) == errno.ENOENT, "a complete scan")
 
+    def test_the_only_source_that_is_gone(self):
+        """Nothing is removed; one line says why, and what is not known may be there."""
+        id = build_id(self.compile("one", where=self.first))
+        daemon = self.mount("rescan=1", source=self.first)
+        daemon.wait_scanned()
+        away = os.path.join(self.dir, "away")
+        os.rename(self.first, away)
+        wait_until(lambda: self.errno_of("00" * 20) == errno.EIO, "the scan that misses it")
+        self.assertIn(id, self.ids())
+        self.assertRegex(daemon.log(), "scan: '.*': cannot open: No such file or directory")
+        self.assertNotIn("cannot read", daemon.log())
+        os.rename(away, self.first)
+        wait_until(lambda: self.errno_of("00" * 20) == errno.ENOENT, "a complete scan")
+
     def test_each_source_has_its_index(self):
         """What one mount knows of a source is known to those of other sets."""
         self.compile("one", where=self.first)

@@ -10,7 +10,7 @@ import fnmatch
 import math
 import re
 
-UNITS_FIRST = ("gsym/filter/",)  # tested as a whole: no test names a file or a function of it
+UNITS_FIRST = ("gsym/filter/", "gsym/render/")  # tested as a whole: few tests name a file or a function of them
 KINDS = ("unit", "golden", "fuzz", "bad", "system")
 EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any

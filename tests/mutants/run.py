@@ -203,6 +203,8 @@ class Session:
             begin = time.monotonic()
             outcome, test, how = Trial(self.tree, mutant, self.relevance, self.options).outcome()
             seconds = time.monotonic() - begin
+            if test and self.tree.sanitizers:
+                test = f"{test} ({self.tree.sanitizers})"
         kind = row["kind"] if row else "aimed" if self.options.aimed else "random"
         self.keep(dict(zip(FIELDS, (key, kind, room_of(mutant.name, self.rooms), mutant.name, mutant.line + 1, mutant.rule,
                                     outcome, test, how, round(seconds), mutant.old.strip(), mutant.new.strip()))))

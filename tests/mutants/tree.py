@@ -51,6 +51,7 @@ class Tree:
         if not self.compile("build.ninja") or not self.compile("convert/cli/gsym"):
             sys.exit("the tree does not build without any change")
         self.tests = self.introspect()
+        self.sanitizers = self.option("b_sanitize").replace("none", "")
 
     def call(self, *argv):
         done = subprocess.run(argv, capture_output=True, text=True, env=self.env, check=False)
@@ -79,6 +80,10 @@ class Tree:
             outputs[target["id"]] = os.path.relpath(target["filename"][0], self.build)
         rows = json.loads(self.call("meson", "introspect", "--tests", str(self.build)))
         return {row["name"]: Test(row, outputs, self.source) for row in rows}
+
+    def option(self, name):
+        rows = json.loads(self.call("meson", "introspect", "--buildoptions", str(self.build)))
+        return next(row["value"] for row in rows if row["name"] == name)
 
     # ---- Building ----
 

@@ -112,6 +112,45 @@ static void the_only_one(void **state)
 	assert_string_equal(found->id, "fedcba9876543210");
 }
 
+static void note_gone(void *user, dev_t dev, ino_t ino)
+{
+	(void)user;
+	(void)dev;
+	(void)ino;
+}
+
+static void forget(struct images_fixture *f, const char *path)
+{
+	images_forget_path(&f->images, path, f->pass, note_gone, NULL);
+}
+
+/* A name lasts as long as one of the image's files in the tree has it. */
+static void forgotten(void **state)
+{
+	struct images_fixture *f = *state;
+	put_in(f, add_dir(f, "a", 0755), "program", false);
+	put_in(f, add_dir(f, "b", 0755), "program", false);
+	put_in(f, add_dir(f, "c", 0755), "other", false);
+	scanned(f, 0);
+	forget(f, "a/unknown");
+	forget(f, "a/program");
+	assert_true(sees(f, &stranger, "program", true));
+	assert_true(sees(f, &stranger, "other", true));
+	forget(f, "a/program"); /* it is not there any more */
+	assert_true(sees(f, &stranger, "program", true));
+	forget(f, "b/program");
+	assert_false(sees(f, &root, "program", false));
+	assert_true(sees(f, &stranger, "other", true));
+	/* What has no such name, or no such image, is not forgotten. */
+	const struct image *image = revision_of(f, ID)->image;
+	mutex_lock(&f->images.lock);
+	basename_forget(&f->images, "nothing", image);
+	basename_forget(&f->images, "other", NULL);
+	basename_forget(&f->images, "other", image); /* it has a file yet */
+	mutex_unlock(&f->images.lock);
+	assert_true(sees(f, &stranger, "other", true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +158,7 @@ int main(void)
 		IMAGES_TEST(title_of_several_directories),
 		IMAGES_TEST(title_of_the_last_scan),
 		IMAGES_TEST(the_only_one),
+		IMAGES_TEST(forgotten),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

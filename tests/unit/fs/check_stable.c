@@ -1,6 +1,7 @@
 /* Inode numbers that another daemon finds again; and when two things would have the same. */
 #include "images_fixture.h"
 
+#include "fs/images/basename.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/retired.h"
@@ -126,6 +127,18 @@ static void two_with_one_key(void **state)
 	assert_int_not_equal(generation_of(f, a), generation_of(g, b));
 	assert_int_not_equal(answer_id(revision_of(f, a), &request, 0, 7).ino, 0);
 	assert_int_equal(answer_id(revision_of(f, b), &request, 0, 7).ino, 0);
+	/* They are the names of their files, too. */
+	mutex_lock(&f->images.lock);
+	struct basename *x = images_find_basename(&f->images, a), *y = images_find_basename(&f->images, b);
+	assert_int_not_equal(basename_ino(x), basename_ino(y));
+	assert_ptr_equal(basename_at(&f->images, basename_ino(x)), x);
+	assert_ptr_equal(basename_at(&f->images, basename_ino(y)), y);
+	assert_true(y->odd && !x->odd);
+	y->odd = false; /* a number that was given to another is no name's */
+	assert_null(basename_at(&f->images, ino_make(NODE_NAME, stable_key(0, true, y->number), 0)));
+	y->odd = true;
+	assert_null(basename_at(&f->images, ino_make(NODE_NAME, stable_key(0, true, y->number + 1), 0)));
+	mutex_unlock(&f->images.lock);
 	/* What is left of the two keeps its number. */
 	uint64_t ino = ino_of(f, b);
 	f->pass++;

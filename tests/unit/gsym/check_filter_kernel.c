@@ -179,6 +179,12 @@ static void kernel_mixed(void **state)
 	/* Without marks they are one trace, and one() was called by alpha(). */
 	check_log(" one+0x8/0x40\n alpha+0x4/0x40\n caller+0x10/0x40\n",
 		  " one (/src/a.c:60)\n alpha (/src/a.c:5)\n caller (/src/a.c:70)\n");
+	/* What one processor's trace ends with was not called by what another's begins with. */
+	check_log(A " one+0x9/0x40\n" B " caller+0x10/0x40\n" A "end\n" B "end\n",
+		  A " one (/src/a.c:60)\n" B " caller (/src/a.c:70)\n" A "end\n" B "end\n");
+	check_log(A " one+0x9/0x40\n" B " one+0x9/0x40\n" A " caller+0x10/0x40\n" B " caller+0x10/0x40\n",
+		  A " two (/src/a.c:61)\n" B " two (/src/a.c:61)\n" A " caller (/src/a.c:70)\n" B
+		    " caller (/src/a.c:70)\n");
 	struct running r;
 	running_begin(&r);
 	assert_int_equal(running_feed(&r, A " one+0x8/0x40\n", FILTER_MORE), 0);

@@ -257,6 +257,81 @@ static void flags(void **state)
 	assert_int_equal(f->answer.n_frames, 0);
 }
 
+/* A function with a line at its start and none from 16 on; a call is inlined in [@from, 8). */
+static void add_with_near_row(struct file *f, uint32_t from, uint32_t call_line)
+{
+	const uint32_t file = sample_file(&f->s, "", "a.c");
+	const struct gsym_row rows[] = {{0, file, 5}, {16, file, 0}};
+	const struct gsym_range range = {from, 8 - from};
+	const struct gsym_inline node = {.name = sample_string(&f->s, "in"),
+					 .call_file = file,
+					 .call_line = call_line,
+					 .depth = 1,
+					 .n_ranges = 1};
+	const struct gsym_func func = {.start = 0x1000,
+				       .name = sample_string(&f->s, "f"),
+				       .size = 32,
+				       .rows = rows,
+				       .n_rows = 2,
+				       .inlines = &node,
+				       .n_inlines = 1,
+				       .ranges = &range,
+				       .n_ranges = 1};
+	assert_int_equal(gsym_writer_add(f->s.writer, &func, NULL), 0);
+}
+
+static void expect_near(const struct file *f, uint64_t off, unsigned flags, uint32_t line, bool approximate)
+{
+	struct gsym_answer answer = {0};
+	assert_int_equal(gsym_lookup_flags(f->reader, 0x1000 + off, 0, flags, &answer, NULL), 0);
+	assert_int_equal(answer.n_frames, 1);
+	assert_int_equal(answer.frames[0].line, line);
+	assert_int_equal(answer.frames[0].approximate, approximate);
+	gsym_answer_deinit(&answer);
+}
+
+/* The nearest line before code without one; exact where there is one. */
+static void near_row(void **state)
+{
+	struct file *f = *state;
+	add_with_near_row(f, 4, 8);
+	f->reader = sample_open(&f->s, &f->data);
+	expect_near(f, 20, 0, 0, false);
+	expect_near(f, 20, GSYM_LOOKUP_NEAR, 5, true);
+	expect_near(f, 16, GSYM_LOOKUP_NEAR, 5, true);
+	expect_near(f, 15, GSYM_LOOKUP_NEAR, 5, false);
+}
+
+/* Not that of a call that was inlined there, which is another function's. */
+static void near_row_of_another_call(void **state)
+{
+	struct file *f = *state;
+	add_with_near_row(f, 0, 8);
+	f->reader = sample_open(&f->s, &f->data);
+	expect_near(f, 20, GSYM_LOOKUP_NEAR, 0, false);
+}
+
+/* The line of the call has 5 bytes: more than 32 bits are damage, which the search for a row meets. */
+static void damage_near_the_row(void **state)
+{
+	static const uint8_t line[] = {0xf0, 0xff, 0xff, 0xff, 0x0f};
+	struct file *f = *state;
+	struct gsym_diag diag = {""};
+	size_t size;
+	add_with_near_row(f, 0, 0xfffffff0);
+	sample_finish(&f->s, &f->data, &size);
+	uint8_t *found = memmem(f->data, size, line, sizeof(line));
+	assert_non_null(found);
+	found[4] = 0x1f;
+	assert_int_equal(gsym_reader_open_memory(f->data, size, &f->reader, NULL), 0);
+	assert_int_equal(gsym_lookup_flags(f->reader, 0x1014, 0, 0, &f->answer, &diag), 0);
+	assert_int_equal(gsym_lookup_flags(f->reader, 0x1014, 0, GSYM_LOOKUP_NEAR, &f->answer, &diag),
+			 -EBADMSG);
+	assert_int_equal(f->answer.n_frames, 0);
+	assert_words(&diag, "GSYM in memory: function |offset 0x");
+	assert_int_equal(gsym_lookup_flags(f->reader, 0x1004, 0, 0, &f->answer, &diag), -EBADMSG);
+}
+
 /* h() of 8 bytes at 0x1000 with m1() and m2() folded onto it. */
 static void add_folded(struct file *f)
 {
@@ -365,6 +440,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_that_do_not_help, setup, teardown),
 		cmocka_unit_test_setup_teardown(row_of_file_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(flags, setup, teardown),
+		cmocka_unit_test_setup_teardown(near_row, setup, teardown),
+		cmocka_unit_test_setup_teardown(near_row_of_another_call, setup, teardown),
+		cmocka_unit_test_setup_teardown(damage_near_the_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(merged_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_of_the_merged, setup, teardown),
 		cmocka_unit_test_setup_teardown(answers_are_reused, setup, teardown),

@@ -17,7 +17,10 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
+void __real_free(void *p);
 void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *p);
 
 static long allowed = -1; /* allocations until one fails; negative: none does */
 
@@ -26,19 +29,42 @@ static bool fails(void)
 	return allowed >= 0 && allowed-- == 0;
 }
 
+static long live; /* allocations that were not freed */
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
 void *__wrap_malloc(size_t size)
 {
-	return fails() ? NULL : __real_malloc(size);
+	return fails() ? NULL : counted(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-	return fails() ? NULL : __real_calloc(n, size);
+	return fails() ? NULL : counted(__real_calloc(n, size));
 }
 
 void *__wrap_realloc(void *p, size_t size)
 {
-	return fails() ? NULL : __real_realloc(p, size);
+	if (fails())
+		return NULL;
+	void *moved = __real_realloc(p, size);
+	return p ? moved : counted(moved);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	char *copy = __wrap_malloc(strlen(text) + 1);
+	return copy ? strcpy(copy, text) : NULL;
+}
+
+void __wrap_free(void *p)
+{
+	live -= p != NULL;
+	__real_free(p);
 }
 
 /* Enough strings, files and rows to make every table grow. */
@@ -191,10 +217,12 @@ static int cut_intervals(const struct gsym_reader *r)
 static int count_rounds(const struct gsym_reader *r, int (*use)(const struct gsym_reader *r))
 {
 	int err = -ENOMEM, rounds = 0;
+	const long before = live;
 	for (; err == -ENOMEM; rounds++) {
 		allowed = rounds;
 		err = use(r);
 		allowed = -1;
+		assert_int_equal(live, before);
 	}
 	assert_int_equal(err, 0);
 	return rounds;
@@ -227,18 +255,23 @@ static void every_allocation_may_fail(void **state)
 	void *data = NULL;
 	size_t size = 0;
 	int err = -ENOMEM, rounds = 0;
-	for (; err == -ENOMEM; rounds++) {
+	bool failed = true;
+	for (; failed; rounds++) {
 		allowed = rounds;
 		err = write_file(&data, &size);
+		failed = allowed < 0;
 		allowed = -1;
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+		assert_true(!failed || live == 0);
 	}
-	assert_int_equal(err, 0);
 	assert_true(rounds > 20);
 	err = -ENOMEM;
+	live = 0;
 	for (rounds = 0; err == -ENOMEM; rounds++) {
 		allowed = rounds;
 		err = read_file(data, size);
 		allowed = -1;
+		assert_int_equal(live, 0);
 	}
 	assert_int_equal(err, 0);
 	assert_true(rounds > 6);

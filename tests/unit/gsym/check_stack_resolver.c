@@ -8,6 +8,7 @@
 #include "gsym/filter/stack_resolver.h"
 #include "gsym/codec/format.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum {
@@ -362,6 +363,64 @@ static void return_addresses(void **state)
 	stack_resolver_free(walk);
 }
 
+/* A stack ends with its outermost frame: what follows is another's. Frames that are apart are of none. */
+static void several_stacks(void **state)
+{
+	(void)state;
+	struct call call = {.off = 0x20, .patterns = {"two"}};
+	struct stack_resolver *walk = stack_resolver_new();
+	struct image app = make(&call, NULL, NULL);
+	struct resolver_frame frames[] = {
+		frame(&app, FOLDED, PC_EXACT),
+		frame(&app, FOLDED + 0x40, PC_RETURN),
+		frame(&app, MAIN + 0x20, PC_RETURN),
+	};
+	frames[0].outermost = true; /* of one frame */
+	assert_int_equal(stack_resolver_run(walk, frames, 3), 0);
+	assert_string_equal(left(walk, &frames[0]), "one two three");
+	assert_string_equal(left(walk, &frames[1]), "two");
+	frames[1].outermost = true;
+	assert_int_equal(stack_resolver_run(walk, frames, 3), 0);
+	assert_string_equal(left(walk, &frames[1]), "one two three");
+	frames[1] = frame(NULL, 0, PC_RETURN); /* of an unknown image */
+	frames[1].outermost = true;
+	frames[0].outermost = false;
+	assert_int_equal(stack_resolver_run(walk, frames, 3), 0);
+	assert_int_equal(frames[1].err, -ENOENT);
+	assert_string_equal(left(walk, &frames[0]), "one two three");
+	frames[1] = frame(&app, FOLDED + 0x40, PC_RETURN);
+	frames[1].apart = true;
+	assert_int_equal(stack_resolver_run(walk, frames, 3), 0);
+	assert_string_equal(left(walk, &frames[1]), "one two three");
+	assert_string_equal(left(walk, &frames[0]), "two");
+	drop(&app);
+	stack_resolver_free(walk);
+}
+
+/* The function that the log names counts where no call site says another, if it is there at all. */
+static void named_in_the_log(void **state)
+{
+	(void)state;
+	struct call call = {.off = 0x20, .patterns = {"t"}};
+	struct stack_resolver *walk = stack_resolver_new();
+	struct image app = make(&call, NULL, NULL);
+	static const char *const alone[] = {"one", "two", "three", "one two three"}, *const called[] = {
+											     "two three",
+											     "two", "three",
+											     "two three"};
+	for (uint32_t which = 0; which < 4; which++) {
+		struct resolver_frame frames[] = {frame(&app, FOLDED, PC_EXACT),
+						  frame(&app, MAIN + 0x20, PC_RETURN)};
+		frames[0].which = which;
+		assert_int_equal(stack_resolver_run(walk, frames, 1), 0);
+		assert_string_equal(left(walk, &frames[0]), alone[which]);
+		assert_int_equal(stack_resolver_run(walk, frames, 2), 0);
+		assert_string_equal(left(walk, &frames[0]), called[which]);
+	}
+	drop(&app);
+	stack_resolver_free(walk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,7 +429,8 @@ int main(void)
 		cmocka_unit_test(virtual_call),          cmocka_unit_test(selector),
 		cmocka_unit_test(through_a_library),     cmocka_unit_test(contradiction),
 		cmocka_unit_test(one_after_the_other),   cmocka_unit_test(return_addresses),
-		cmocka_unit_test(library_and_callback),
+		cmocka_unit_test(library_and_callback),  cmocka_unit_test(several_stacks),
+		cmocka_unit_test(named_in_the_log),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

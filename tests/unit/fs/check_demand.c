@@ -1,0 +1,522 @@
+/*
+ * Which conversions are due: those of an idle host, those that another host may have made by now, and the
+ * addresses that calls wait for.
+ */
+#include "images_fixture.h"
+
+#include "convert/os/monotonic.h"
+#include "fs/call/call.h"
+#include "fs/convert/asking.h"
+#include "fs/convert/elsewhere.h"
+#include "fs/convert/idle.h"
+#include "fs/convert/queue.h"
+#include "fs/convert/stage.h"
+#include "fs/images/fragments.h"
+#include "fs/images/revision.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+#include "gsym/base/vec.h"
+
+enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */ };
+
+/* ---- On an idle host ---- */
+
+static void add_fragment(struct images_fixture *f, struct revision *rev)
+{
+	struct list dropped;
+	list_init(&dropped);
+	mutex_lock(&f->images.lock);
+	fragments_add(&f->images, rev, new_handle(), &dropped);
+	mutex_unlock(&f->images.lock);
+	assert_true(list_empty(&dropped));
+}
+
+static void drop_fragments(struct images_fixture *f, struct revision *rev)
+{
+	struct list dropped;
+	list_init(&dropped);
+	mutex_lock(&f->images.lock);
+	fragments_drop(&f->images, rev, &dropped);
+	mutex_unlock(&f->images.lock);
+	fragments_free(&dropped);
+}
+
+static bool is_cancelled(const struct idle *idle)
+{
+	struct pollfd fd = {.fd = idle->cancel_fd, .events = POLLIN};
+	return poll(&fd, 1, 0) == 1;
+}
+
+/* Only what addresses were asked of, is not converted, was not replaced, and not given up too often. */
+static void pending(void **state)
+{
+	struct images_fixture *f = *state;
+	struct idle idle = {.load_percent = ALWAYS};
+	put(f, program_file(SOURCE_DWARF));
+	struct revision *rev = current(f);
+	assert_false(idle_is_pending(&idle, rev));
+	add_fragment(f, rev);
+	assert_true(idle_is_pending(&idle, rev));
+	rev->given_up = 2;
+	assert_true(idle_is_pending(&idle, rev));
+	rev->given_up = 3;
+	assert_false(idle_is_pending(&idle, rev));
+	rev->given_up = 0;
+	rev->stale = true;
+	assert_false(idle_is_pending(&idle, rev));
+	rev->stale = false;
+	for (enum revision_state s = STATE_COLD; s < STATES; s++) {
+		rev->state = s;
+		assert_int_equal(idle_is_pending(&idle, rev), s == STATE_COLD);
+	}
+	rev->state = STATE_COLD;
+	idle.load_percent = 0;
+	assert_false(idle_is_pending(&idle, rev));
+	drop_fragments(f, rev);
+}
+
+/* What an idle host converts is given up for a demand, for a call that waits for it, and at the end. */
+static void given_up(void **state)
+{
+	struct images_fixture *f = *state;
+	struct idle idle = {.load_percent = ALWAYS};
+	put(f, program_file(SOURCE_DWARF));
+	struct revision *rev = current(f), other;
+	idle_init(&idle, &f->images);
+	assert_int_equal(idle_start(&idle), 0);
+	add_fragment(f, rev);
+	for (int why = 0; why < 3; why++) {
+		assert_ptr_equal(idle_next(&idle), rev);
+		assert_int_equal(rev->state, STATE_OPENING);
+		assert_ptr_equal(idle.running, rev);
+		assert_false(is_cancelled(&idle)); /* as it was the time before */
+		mutex_lock(&f->images.lock);
+		idle_note_wait(&idle, &other);
+		assert_false(is_cancelled(&idle));
+		if (why == 0) {
+			idle_begin_demand(&idle);
+			idle_end_demand(&idle);
+		} else if (why == 1) {
+			idle_note_wait(&idle, rev);
+		} else {
+			idle_stop(&idle);
+		}
+		assert_true(is_cancelled(&idle));
+		idle_end(&idle);
+		assert_null(idle.running);
+		revision_set_state(&f->images, rev, STATE_COLD);
+		mutex_unlock(&f->images.lock);
+	}
+	assert_null(idle_next(&idle)); /* the daemon ends */
+	drop_fragments(f, rev);
+	idle_deinit(&idle);
+}
+
+/* Nothing is cancelled that does not run. */
+static void nothing_to_give_up(void **state)
+{
+	struct images_fixture *f = *state;
+	struct idle idle = {.load_percent = ALWAYS};
+	idle_init(&idle, &f->images);
+	assert_int_equal(idle.cancel_fd, -1);
+	assert_int_equal(idle_start(&idle), 0);
+	mutex_lock(&f->images.lock);
+	idle_begin_demand(&idle);
+	assert_false(is_cancelled(&idle));
+	mutex_unlock(&f->images.lock);
+	assert_int_equal(idle.demanded, 1);
+	idle_deinit(&idle);
+}
+
+/* Without a descriptor what runs could not be given up. */
+static void no_descriptor(void **state)
+{
+	struct images_fixture *f = *state;
+	struct idle idle = {.load_percent = ALWAYS};
+	struct rlimit before, none;
+	idle_init(&idle, &f->images);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int err = idle_start(&idle);
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(err, -EMFILE);
+	idle_deinit(&idle);
+}
+
+struct waiting {
+	struct idle *idle;
+	struct revision *chosen;
+	int64_t at;
+};
+
+static void *wait_for_next(void *arg)
+{
+	struct waiting *w = arg;
+	w->chosen = idle_next(w->idle);
+	w->at = monotonic_ms();
+	return NULL;
+}
+
+/* Not while a conversion is wanted, and not before the host was quiet for as long as it should be. */
+static void after_a_quiet_time(void **state)
+{
+	struct images_fixture *f = *state;
+	struct idle idle = {.load_percent = ALWAYS, .seconds = 1};
+	struct waiting w = {.idle = &idle};
+	pthread_t thread;
+	put(f, program_file(SOURCE_DWARF));
+	struct revision *rev = current(f);
+	idle_init(&idle, &f->images);
+	assert_int_equal(idle_start(&idle), 0);
+	add_fragment(f, rev);
+	mutex_lock(&f->images.lock);
+	idle_begin_demand(&idle);
+	idle_begin_demand(&idle);
+	mutex_unlock(&f->images.lock);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_next, &w), 0);
+	mutex_lock(&f->images.lock);
+	idle_end_demand(&idle);
+	assert_null(idle.running);
+	idle_end_demand(&idle);
+	assert_null(idle.running);
+	int64_t since = idle.quiet_since;
+	mutex_unlock(&f->images.lock);
+	pthread_join(thread, NULL);
+	assert_ptr_equal(w.chosen, rev);
+	assert_true(w.at >= since + 1000);
+	mutex_lock(&f->images.lock);
+	idle_end(&idle);
+	assert_true(idle.quiet_since >= since + 1000);
+	mutex_unlock(&f->images.lock);
+	drop_fragments(f, rev);
+	idle_deinit(&idle);
+}
+
+/* ---- On another host ---- */
+
+static int64_t hurried;
+static size_t ended;
+
+int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *turn);
+void __wrap_share_turn_end(struct share *share, struct share_turn *turn);
+
+int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *turn)
+{
+	(void)share;
+	(void)turn;
+	return hurried;
+}
+
+void __wrap_share_turn_end(struct share *share, struct share_turn *turn)
+{
+	(void)share;
+	(void)turn;
+	ended++;
+}
+
+static void expect_due(struct elsewhere *elsewhere, int64_t now, const struct revision *rev)
+{
+	struct elsewhere_entry entry = {.rev = NULL};
+	int64_t until;
+	assert_true(elsewhere_take(elsewhere, now, &entry, &until));
+	assert_ptr_equal(entry.rev, rev);
+}
+
+static void expect_none(struct elsewhere *elsewhere, int64_t now, int64_t next)
+{
+	struct elsewhere_entry entry;
+	int64_t until;
+	assert_false(elsewhere_take(elsewhere, now, &entry, &until));
+	assert_int_equal(until, next);
+}
+
+static void due_first(void **state)
+{
+	struct elsewhere elsewhere = {0};
+	struct revision revs[4];
+	(void)state;
+	expect_none(&elsewhere, INT64_MAX, INT64_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
+		assert_int_equal(elsewhere_add(&elsewhere, &revs[i], NULL, (int64_t[]){30, 10, 20, 40}[i]),
+				 0);
+	expect_none(&elsewhere, 9, 10);
+	expect_due(&elsewhere, 10, &revs[1]);
+	expect_none(&elsewhere, 10, 20);
+	expect_due(&elsewhere, 100, &revs[2]);
+	expect_due(&elsewhere, 100, &revs[0]);
+	ended = 0;
+	elsewhere_deinit(&elsewhere, NULL);
+	assert_int_equal(ended, 1);
+}
+
+/* It may become due earlier, never later, and no other with it. */
+static void hurry(void **state)
+{
+	struct elsewhere elsewhere = {0};
+	struct revision revs[3];
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
+		assert_int_equal(elsewhere_add(&elsewhere, &revs[i], NULL, 30 + (int64_t)i), 0);
+	hurried = 20;
+	elsewhere_hurry(&elsewhere, NULL, &revs[1]);
+	expect_none(&elsewhere, 19, 20);
+	hurried = 25;
+	elsewhere_hurry(&elsewhere, NULL, &revs[1]);
+	expect_due(&elsewhere, 20, &revs[1]);
+	elsewhere_hurry(&elsewhere, NULL, &revs[1]); /* it is not there any more */
+	expect_none(&elsewhere, 29, 30);
+	elsewhere_deinit(&elsewhere, NULL);
+}
+
+/* ---- Addresses ---- */
+
+enum { CALLS = 5 };
+
+/* Calls that wait for as many addresses: 10, 11, ... of the first, 20, ... of the second. */
+struct asked {
+	struct revision rev;
+	struct call calls[CALLS];
+	struct convert_address addresses[CALLS][4];
+};
+
+static void ask(struct asked *a, const unsigned n[static CALLS])
+{
+	*a = (struct asked){.rev = {.number = 0}};
+	list_init(&a->rev.waiters);
+	list_init(&a->rev.link);
+	for (size_t i = 0; i < CALLS; i++) {
+		for (unsigned k = 0; k < n[i]; k++)
+			a->addresses[i][k].value = 10 * (i + 1) + k;
+		a->calls[i].wait.n_addresses = n[i];
+		a->calls[i].addresses = a->addresses[i];
+		list_append(&a->rev.waiters, &a->calls[i].link);
+	}
+}
+
+/* @addresses end with 0. */
+static void expect_asked(struct asked *a, bool again, size_t most, const uint64_t *addresses)
+{
+	struct convert_address found[16];
+	size_t n = asking_list(&a->rev, again, found, most);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(found[i].value, addresses[i]);
+	assert_int_equal(addresses[n], 0);
+}
+
+#define ADDRESSES(...) ((const uint64_t[]){__VA_ARGS__, 0})
+
+static void listed(void **state)
+{
+	struct asked a;
+	(void)state;
+	ask(&a, (const unsigned[]){2, 0, 3, 2, 1});
+	a.calls[3].early = EARLY_OVER;
+	/* All of a call or none. */
+	expect_asked(&a, false, 1, ADDRESSES(50));
+	expect_asked(&a, false, 4, ADDRESSES(10, 11));
+	expect_asked(&a, true, 6, ADDRESSES(10, 11, 30, 31, 32, 50));
+	expect_asked(&a, true, 5, ADDRESSES(10, 11, 30, 31, 32));
+	assert_int_equal(a.calls[1].early, EARLY_NEW);
+	assert_int_equal(a.calls[2].early, EARLY_ASKED);
+	assert_int_equal(a.calls[3].early, EARLY_OVER);
+	/* Those that a worker was asked for are not asked of another. */
+	expect_asked(&a, false, 16, ADDRESSES(0));
+	a.calls[2].early = EARLY_NEW;
+	expect_asked(&a, false, 16, ADDRESSES(30, 31, 32));
+}
+
+static void note(struct asking *asking, struct asked *a, size_t call, bool whole, size_t waiting)
+{
+	mutex_lock(&asking->images->lock);
+	asking_note(asking, &a->rev, &a->calls[call]);
+	assert_int_equal(a->rev.whole, whole);
+	assert_int_equal(stage_count(&asking->stage), waiting);
+	mutex_unlock(&asking->images->lock);
+}
+
+/* A call for more than addresses, or for too many, has the image converted. */
+static void noted(void **state)
+{
+	struct images_fixture *f = *state;
+	const struct converter converter = {.share = NULL};
+	struct elsewhere elsewhere = {0};
+	struct stage conversions;
+	struct asking asking = {.eager = false};
+	struct asked a;
+	ask(&a, (const unsigned[]){1, 0, 1, 1, 1});
+	stage_init(&conversions);
+	asking_init(&asking, &f->images, &converter, &conversions, &elsewhere);
+	note(&asking, &a, 0, false, 0);
+	a.rev.state = STATE_CONVERTING;
+	note(&asking, &a, 0, false, 0); /* its conversion is to answer first */
+	a.rev.fragments_made = FRAGMENTS_MAX - 1;
+	a.rev.passed_on = true;
+	a.rev.served = true;
+	note(&asking, &a, 0, false, 0);
+	a.rev.served = false;
+	a.rev.state = STATE_QUEUED;
+	note(&asking, &a, 0, false, 0);
+	a.rev.state = STATE_CONVERTING;
+	note(&asking, &a, 0, false, 1);
+	note(&asking, &a, 2, false, 1); /* it waits for the thread already */
+	a.rev.fragments_made = FRAGMENTS_MAX;
+	note(&asking, &a, 0, true, 1);
+	a.rev.fragments_made = 0;
+	a.rev.whole = false;
+	asking.eager = true;
+	note(&asking, &a, 0, true, 1);
+	asking.eager = a.rev.whole = false;
+	note(&asking, &a, 1, true, 1);
+	assert_false(a.rev.hurried);
+	a.rev.whole = false;
+	a.calls[3].early = EARLY_OVER;
+	note(&asking, &a, 3, true, 1);
+	assert_true(a.rev.hurried);
+	mutex_lock(&f->images.lock);
+	assert_ptr_equal(stage_take(&asking.stage), &a.rev);
+	mutex_unlock(&f->images.lock);
+	asking_deinit(&asking);
+	stage_deinit(&conversions);
+	elsewhere_deinit(&elsewhere, NULL);
+}
+
+/* ---- Threads ---- */
+
+/* First what a call waits for, of each user in turn. */
+static void stages(void **state)
+{
+	enum { N = 5 };
+	struct revision revs[N];
+	static const struct {
+		uid_t uid;
+		bool ahead;
+	} wanted[N] = {{1, true}, {1, false}, {1, false}, {2, false}, {2, true}};
+	static const size_t order[N] = {1, 3, 2, 0, 4};
+	struct stage stage;
+	(void)state;
+	stage_init(&stage);
+	assert_null(stage_take(&stage));
+	for (size_t i = 0; i < N; i++) {
+		revs[i] = (struct revision){.requester = wanted[i].uid, .ahead = wanted[i].ahead};
+		list_init(&revs[i].link);
+		stage_add(&stage, &revs[i]);
+		assert_int_equal(stage_count(&stage), i + 1);
+	}
+	for (size_t i = 0; i < N; i++) {
+		assert_ptr_equal(stage_take(&stage), &revs[order[i]]);
+		assert_int_equal(stage_count(&stage), N - 1 - i);
+	}
+	assert_null(stage_take(&stage));
+	stage_deinit(&stage);
+}
+
+/* What was requested ahead of need waits for a thread, also when the daemon ends; nothing is kept of it. */
+static void ended_while_waiting(void **state)
+{
+	struct images_fixture *f = *state;
+	const struct converter converter = {.share = NULL};
+	struct queue queue = {.images = &f->images, .converter = &converter};
+	put(f, program_file(SOURCE_DWARF));
+	put_as(f, "fedcba9876543210", WITH(debug_file(), w.ino = 99));
+	struct revision *rev = current(f), *late = revision_of(f, "fedcba9876543210");
+	queue_init(&queue);
+	mutex_lock(&f->images.lock);
+	queue_want(&queue, rev, OWNER, false);
+	assert_int_equal(rev->state, STATE_OPENING);
+	assert_true(rev->ahead);
+	assert_int_equal(stage_count(&queue.opening), 1);
+	queue_want(&queue, rev, OWNER, true); /* it is under way */
+	assert_int_equal(stage_count(&queue.opening), 1);
+	assert_true(rev->whole);
+	queue.stopping = true;
+	queue_want(&queue, late, OWNER, false);
+	assert_int_equal(late->state, STATE_COLD);
+	list_remove(&rev->link);
+	revision_set_state(&f->images, rev, STATE_COLD);
+	mutex_unlock(&f->images.lock);
+	queue_deinit(&queue);
+	assert_false(user_queues_any(&queue.opening.ahead));
+	assert_int_equal(queue.opening.ahead.by_uid.n, 0);
+}
+
+/* ---- Starting ---- */
+
+static int threads_left =
+	-1; /* that can be started, and do nothing; negative: as many as wanted, as they are */
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	if (threads_left == 0)
+		return EAGAIN;
+	threads_left -= threads_left > 0;
+	return __real_pthread_create(ret, attr, threads_left < 0 ? run : do_nothing, arg);
+}
+
+/* @threads are to be had. Without one of them the daemon does not start, and ends those that run. */
+static void expect_start(struct images_fixture *f, bool eager, unsigned jobs, int threads, int err,
+			 unsigned running)
+{
+	const struct converter converter = {.share = NULL};
+	struct queue queue = {.images = &f->images, .converter = &converter, .asking.eager = eager};
+	queue_init(&queue);
+	threads_left = threads;
+	assert_int_equal(queue_start(&queue, jobs), err);
+	threads_left = -1;
+	assert_int_equal(queue.n_threads, running);
+	assert_true(queue.idle.cancel_fd >= 0);
+	mutex_lock(&f->images.lock);
+	queue_stop(&queue);
+	mutex_unlock(&f->images.lock);
+	queue_join(&queue);
+	assert_int_equal(queue.n_threads, 0);
+	queue_deinit(&queue);
+}
+
+static void started(void **state)
+{
+	struct images_fixture *f = *state;
+	for (int threads = 0; threads < 5; threads++) {
+		expect_start(f, false, 2, threads, -EAGAIN, (unsigned)threads);
+		expect_start(f, true, 3, threads, -EAGAIN, (unsigned)threads);
+	}
+	expect_start(f, false, 2, 6, 0, 5);
+	expect_start(f, true, 2, 6, 0, 4); /* all is converted at once: nothing is left for an idle host */
+	expect_start(f, false, QUEUE_JOBS_MAX + 1, 100, 0, QUEUE_JOBS_MAX + 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IMAGES_TEST(pending),
+		IMAGES_TEST(given_up),
+		IMAGES_TEST(nothing_to_give_up),
+		IMAGES_TEST(no_descriptor),
+		IMAGES_TEST(after_a_quiet_time),
+		cmocka_unit_test(due_first),
+		cmocka_unit_test(hurry),
+		cmocka_unit_test(listed),
+		IMAGES_TEST(noted),
+		cmocka_unit_test(stages),
+		IMAGES_TEST(ended_while_waiting),
+		IMAGES_TEST(started),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
