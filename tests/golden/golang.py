@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import costly, frames, make_elf as m, make_pe  # noqa: E402
 from lib.elf import Elf  # noqa: E402
-from lib.pclntab import (FILES, GO12, GO112, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
+from lib.pclntab import (FILES, GO12, GO19, GO112, GO113, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
                          Table, program, sample, sample_functions)
 from lib.peers import gsym_program  # noqa: E402
 
@@ -119,6 +119,17 @@ def check_pe(gsym):
     expect(gsym, "PE without a sign of Go's linker", pe_program(sample(GO112), ".other"), None)
     other = sample(GO112, wide=False)
     expect(gsym, "PE, table of a machine with other addresses", pe_program(other), None)
+
+
+def check_nameless(gsym):
+    """The first function has no name, which is damage: trees of the others are found all the same."""
+    for version in (GO19, GO112, GO113, GO116, GO118, GO120):
+        functions = [Function("", TEXT, [(0x40, 0)], [(0x40, 1)]), *sample_functions()]
+        for function in functions[1:]:
+            function.start += 0x40
+        table = Table(version, FILES, functions, TEXT + 0x40 + 48)
+        expect(gsym, f"a nameless function first, Go {version}", program(table),
+               {TEXT: [], **{address + 0x40: wanted for address, wanted in answers().items()}}, odd="damaged entry")
 
 
 def check_damage(gsym):
@@ -276,6 +287,7 @@ def main():
     check_places(gsym)
     check_texts(gsym)
     check_pe(gsym)
+    check_nameless(gsym)
     check_damage(gsym)
     check_programs(gsym)
     for failure in failures:

@@ -127,6 +127,20 @@ static void equal_owners_shrink_alike(void **state)
 			assert_int_equal(has(p, owner, i), i >= 2);
 }
 
+/* Of equal shares that of the lowest owner is first, whatever the order of the directory. */
+static void first_of_equal_owners(void **state)
+{
+	const struct place *p = *state;
+	for (uint32_t owner = 3; owner >= 1; owner--)
+		for (unsigned i = 0; i < 2; i++)
+			add(p, owner, i, 1, 1000 - 100 * owner + i);
+	assert_int_equal(evict(p, 5, "").bytes, 5 * BLOCK);
+	assert_false(has(p, 1, 0));
+	assert_int_equal(evict(p, 4, "").bytes, 4 * BLOCK);
+	assert_false(has(p, 2, 0));
+	assert_true(has(p, 1, 1) && has(p, 2, 1) && has(p, 3, 0) && has(p, 3, 1));
+}
+
 /* Failures belong to owners, too; entries of earlier versions go, and foreign files stay. */
 static void only_own_files_go(void **state)
 {
@@ -152,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(owners_keep_their_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(first_of_equal_owners, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_large_file_evicts_no_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_owners_shrink_alike, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_own_files_go, setup, teardown),
