@@ -1,4 +1,4 @@
-/* Words of files and of the environment: how they are parted, how deep files may be nested, and how many there may be. */
+/* Words of files and of the environment: how they are parted, how deep files nest, how many there may be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
