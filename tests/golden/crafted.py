@@ -11,6 +11,7 @@ import lzma
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -482,6 +483,24 @@ def stripped_library(b):
     b.build(more=[Section(".dynsym", table, 11, 2, 0, 3, 1, 24), Section(".dynstr", names, 3, 2)])
     b.convert()
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "exported"')
+
+
+@case
+def section_past_the_end(b):
+    """A file that lacks bytes is converted all the same if functions are left; if none are, the message says what is missing."""
+    for symbols in ([Symbol("f", 0x1000, 0x10)], []):
+        data = bytearray(elf_bytes(symbols=symbols, more=[Section(".extra", b"1234")]))
+        header = struct.unpack_from("<Q", data, 40)[0] + 2 * 64  # that of .extra
+        struct.pack_into("<Q", data, header + 32, 0x100000)
+        (b.directory / "in").write_bytes(data)
+        if symbols:
+            b.convert()
+            b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"')
+        else:
+            _, told, status = b.run(b.gsym, "convert", "-o", "none.gsym", "in")
+            at, end = struct.unpack_from("<Q", data, header + 24)[0], len(data)
+            b.expect("without functions", f"{status} {told}", "1 gsym: in: no function found: may be truncated: section 2 at offset "
+                     f"{at:#x} to {at + 0x100000:#x}, end of file at {end:#x}: copy it again\n")
 
 
 @case
