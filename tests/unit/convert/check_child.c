@@ -95,7 +95,8 @@ static int act(const char *mode, const char *parent)
 
 /* ---- Its client ---- */
 
-static int never[2]; /* a pipe that says nothing */
+static const char *gsym_program; /* NULL: not given */
+static int never[2];             /* a pipe that says nothing */
 
 static struct child_order order_of(const char *mode)
 {
@@ -323,6 +324,59 @@ static void ends_unseen(void **state)
 	assert_int_equal(WEXITSTATUS(status), 255);
 }
 
+/* The program itself: a worker that is left alone ends, and only one that had nothing to do at all has failed. */
+static void program_ends(void **state)
+{
+	static const struct {
+		const char *mode;
+		int status;
+	} cases[] = {{"scan", 0}, {"zygote", 0}, {"store", 1}, {"convert", 1}, {"fetch", 1}};
+	(void)state;
+	for (size_t i = 0; gsym_program && i < sizeof(cases) / sizeof(*cases); i++) {
+		struct child_order order = order_of(cases[i].mode);
+		struct child child;
+		order.program = gsym_program;
+		order.fds = (int[]){never[0], never[0], never[0]};
+		order.n_fds = strcmp(cases[i].mode, "convert") == 0 ? 3 : 0;
+		assert_int_equal(child_start(&order, &child, NULL), 0);
+		int status = child_finish(&child, NULL);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), cases[i].status);
+	}
+}
+
+/* One that identifies files: of each its identity, until it is asked for something else. */
+static void program_scans(void **state)
+{
+	(void)state;
+	for (int wrong = 0; gsym_program && wrong < 3; wrong++) {
+		struct child_order order = order_of("scan");
+		struct child child;
+		union worker_message msg;
+		struct worker_identify ask = {.head.serial = 7, .hash_max = 1 << 20};
+		struct worker_fork other = {.n_fds = 0};
+		int fd = open(gsym_program, O_RDONLY | O_CLOEXEC);
+		order.program = gsym_program;
+		assert_int_equal(child_start(&order, &child, NULL), 0);
+		for (ask.head.serial = 7; ask.head.serial < 9; ask.head.serial++) {
+			assert_int_equal(worker_send(child.sock, &ask.head, WORKER_IDENTIFY, fd), 0);
+			assert_int_equal(child_receive(&child, never[0], monotonic_ms() + LONG_MS, &msg), 1);
+			assert_int_equal(msg.head.type, WORKER_IDENTITY);
+			assert_int_equal(msg.head.serial, ask.head.serial);
+			assert_int_equal(msg.identity.error, 0);
+			assert_int_equal(msg.identity.more, 0);
+		}
+		if (wrong == 1)
+			worker_send(child.sock, &ask.head, WORKER_IDENTIFY, -1);
+		else if (wrong == 2)
+			worker_send(child.sock, &other.head, WORKER_FORK, fd);
+		close(fd);
+		int status = child_finish(&child, NULL);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), wrong != 0);
+	}
+}
+
 /* ---- A zygote ---- */
 
 /* In the zygote, and in what it forks: a worker says which letters its descriptors have. */
@@ -429,7 +483,9 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && strcmp(argv[1], "worker") == 0)
 		return act(argv[2], argv[3]);
+	gsym_program = argc > 1 ? argv[1] : NULL;
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(program_ends),        cmocka_unit_test(program_scans),
 		cmocka_unit_test(what_it_is_given),    cmocka_unit_test(what_is_no_worker),
 		cmocka_unit_test(starting_is_stopped), cmocka_unit_test(until_the_deadline),
 		cmocka_unit_test(unread_messages),     cmocka_unit_test(ends_unseen),
