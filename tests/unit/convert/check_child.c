@@ -324,7 +324,7 @@ static void ends_unseen(void **state)
 	assert_int_equal(WEXITSTATUS(status), 255);
 }
 
-/* The program itself: a worker that is left alone ends, and only one that had nothing to do at all has failed. */
+/* The program itself: a worker that is left alone ends, and has failed if it had nothing to do at all. */
 static void program_ends(void **state)
 {
 	static const struct {
