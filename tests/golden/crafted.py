@@ -23,6 +23,7 @@ from lib.craft import (C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, 
                        write)
 
 NOTYPE, IFUNC = 0, 10
+ADA95 = 13
 NO_ROW, NO_CALL_FILE = "line row ignored: no such file", "inlined call dropped: no such file"
 SEVERAL, MISNAMED = "several line sequences describe one function", "line sequence that a function names does not describe it"
 BETWEEN, SAME_RANGE = "function starts between two line rows", "functions with equal range, different content"
@@ -501,6 +502,17 @@ def section_past_the_end(b):
             at, end = struct.unpack_from("<Q", data, header + 24)[0], len(data)
             b.expect("without functions", f"{status} {told}", "1 gsym: in: no function found: may be truncated: section 2 at offset "
                      f"{at:#x} to {at + 0x100000:#x}, end of file at {end:#x}: copy it again\n")
+
+
+@case
+def names_of_ada(b):
+    """Answers from an object file, before it is converted and after, show names as its language has them."""
+    for language, name in ((ADA95, "pkg.work"), (C99, "pkg__work")):
+        b.build([Unit(Die("subprogram", name="pkg__work", low_pc=0x1000, high_pc=0x10), language=language,
+                      lines=[Sequence(0x1010, (0x1000, 1, 5))])], name=f"in{language}", build_id=bytes([language]) * 20)
+        for what in ("first", "again"):
+            answer, told, _ = b.run(b.gsym, "lookup", "--cache=cache", f"in{language}", "0x1004")
+            b.expect(f"language {language}, {what}", answer + told, f"{name} at /src/a.c:5\n")
 
 
 @case
