@@ -132,6 +132,32 @@ def check_nameless(gsym):
                {TEXT: [], **{address + 0x40: wanted for address, wanted in answers().items()}}, odd="damaged entry")
 
 
+def check_no_tree(gsym):
+    """A function that has values for calls, but no tree, has no calls; the trees of others are found."""
+    for version in (GO116, GO118, GO120):
+        for first in (False, True):
+            functions = sample_functions()
+            functions[1].calls = [(8, -1), (16, 0)]
+            if first:
+                for function, at in zip(functions, (16, 0)):
+                    function.start = TEXT + at
+                functions.reverse()
+            table = Table(version, FILES, functions, TEXT + 48)
+            wanted = {TEXT + 0: answers()[TEXT + 32], TEXT + 16 + 8: answers()[TEXT + 8]} if first else answers()
+            expect(gsym, f"no tree, Go {version}, first {first}", program(table), wanted)
+
+
+def check_files_outside(gsym):
+    """Go 1.2: the table of files is named by an offset after the functions, which may lead anywhere."""
+    whole = sample(GO112)
+    at = 8 + whole.size + (2 * len(whole.functions) + 1) * whole.size
+    bare = {address: [frame.split(" ")[0] for frame in wanted] for address, wanted in answers().items()}
+    for off in (len(whole.bytes), len(whole.bytes) + 1, 0x7fffffff, 0xffffffff):
+        table = sample(GO112)
+        table.bytes = table.bytes[:at] + off.to_bytes(4, "little") + table.bytes[at + 4:]
+        expect(gsym, f"files at {off:#x}", program(table), bare)
+
+
 def check_damage(gsym):
     circle = sample_functions()
     circle[0].tree = [Call("b", 12), Call("c", 8)]
@@ -288,6 +314,8 @@ def main():
     check_texts(gsym)
     check_pe(gsym)
     check_nameless(gsym)
+    check_no_tree(gsym)
+    check_files_outside(gsym)
     check_damage(gsym)
     check_programs(gsym)
     for failure in failures:
