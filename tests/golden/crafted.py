@@ -505,6 +505,18 @@ def section_past_the_end(b):
 
 
 @case
+def entry_of_no_abbreviation(b):
+    """What is before it is kept, and the summary says that the unit was cut short."""
+    path = b.build([Unit(Die("subprogram", name="first", low_pc=0x1000, high_pc=0x10), Die("subprogram", name="second", low_pc=0x1010, high_pc=0x10),
+                         language=C99, lines=[Sequence(0x1020, (0x1000, 1, 5))])])
+    data = bytearray(path.read_bytes())
+    data[data.index(b"second\0") - 1] = 99
+    path.write_bytes(data)
+    b.convert(odd=["unit cut short: damaged entry"])
+    b.expect("functions", re.findall('".*"', b.dump())[0], '"first"')
+
+
+@case
 def names_of_ada(b):
     """Answers from an object file, before it is converted and after, show names as its language has them."""
     for language, name in ((ADA95, "pkg.work"), (C99, "pkg__work")):
