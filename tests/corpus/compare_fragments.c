@@ -33,6 +33,7 @@ struct compared {
 	uint64_t n_found, differing;
 	size_t group; /* addresses asked at once */
 	long calls;   /* groups that are left */
+	bool told;    /* of the addresses that are asked now, what is certain, or that nothing is */
 	struct convert_asked first;
 	struct convert_address asked_now[ASKED_MAX];
 	int fd;
@@ -185,6 +186,7 @@ static int take_fragment(void *user, const struct convert_fragment *fragment)
 {
 	struct compared *c = user;
 	struct gsym_reader *part;
+	c->told = true;
 	if (!fragment->output_size)
 		return go_on(c);
 	void *at = mmap(NULL, fragment->output_size, PROT_READ, MAP_PRIVATE, c->fd, 0);
@@ -258,8 +260,14 @@ static bool ask(struct compared *c, const char *path, const struct convert_optio
 		close(out);
 		return false;
 	}
-	if (convert_file(path, &options, out, &summary, NULL) == 0)
+	c->told = false;
+	if (convert_file(path, &options, out, &summary, NULL) == 0) {
 		convert_summary_deinit(&summary);
+		if (!c->told) {
+			printf("nothing was said of what is asked\n");
+			c->differing++;
+		}
+	}
 	close(out);
 	return true;
 }

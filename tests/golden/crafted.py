@@ -11,6 +11,7 @@ import lzma
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from lib.craft import (C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, 
                        write)
 
 NOTYPE, IFUNC = 0, 10
+ADA95 = 13
 NO_ROW, NO_CALL_FILE = "line row ignored: no such file", "inlined call dropped: no such file"
 SEVERAL, MISNAMED = "several line sequences describe one function", "line sequence that a function names does not describe it"
 BETWEEN, SAME_RANGE = "function starts between two line rows", "functions with equal range, different content"
@@ -482,6 +484,47 @@ def stripped_library(b):
     b.build(more=[Section(".dynsym", table, 11, 2, 0, 3, 1, 24), Section(".dynstr", names, 3, 2)])
     b.convert()
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "exported"')
+
+
+@case
+def section_past_the_end(b):
+    """A file that lacks bytes is converted all the same if functions are left; if none are, the message says what is missing."""
+    for symbols in ([Symbol("f", 0x1000, 0x10)], []):
+        data = bytearray(elf_bytes(symbols=symbols, more=[Section(".extra", b"1234")]))
+        header = struct.unpack_from("<Q", data, 40)[0] + 2 * 64  # that of .extra
+        struct.pack_into("<Q", data, header + 32, 0x100000)
+        (b.directory / "in").write_bytes(data)
+        if symbols:
+            b.convert()
+            b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"')
+        else:
+            _, told, status = b.run(b.gsym, "convert", "-o", "none.gsym", "in")
+            at, end = struct.unpack_from("<Q", data, header + 24)[0], len(data)
+            b.expect("without functions", f"{status} {told}", "1 gsym: in: no function found: may be truncated: section 2 at offset "
+                     f"{at:#x} to {at + 0x100000:#x}, end of file at {end:#x}: copy it again\n")
+
+
+@case
+def entry_of_no_abbreviation(b):
+    """What is before it is kept, and the summary says that the unit was cut short."""
+    path = b.build([Unit(Die("subprogram", name="first", low_pc=0x1000, high_pc=0x10), Die("subprogram", name="second", low_pc=0x1010, high_pc=0x10),
+                         language=C99, lines=[Sequence(0x1020, (0x1000, 1, 5))])])
+    data = bytearray(path.read_bytes())
+    data[data.index(b"second\0") - 1] = 99
+    path.write_bytes(data)
+    b.convert(odd=["unit cut short: damaged entry"])
+    b.expect("functions", re.findall('".*"', b.dump())[0], '"first"')
+
+
+@case
+def names_of_ada(b):
+    """Answers from an object file, before it is converted and after, show names as its language has them."""
+    for language, name in ((ADA95, "pkg.work"), (C99, "pkg__work")):
+        b.build([Unit(Die("subprogram", name="pkg__work", low_pc=0x1000, high_pc=0x10), language=language,
+                      lines=[Sequence(0x1010, (0x1000, 1, 5))])], name=f"in{language}", build_id=bytes([language]) * 20)
+        for what in ("first", "again"):
+            answer, told, _ = b.run(b.gsym, "lookup", "--cache=cache", f"in{language}", "0x1004")
+            b.expect(f"language {language}, {what}", answer + told, f"{name} at /src/a.c:5\n")
 
 
 @case

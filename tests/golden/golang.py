@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import costly, frames, make_elf as m, make_pe  # noqa: E402
 from lib.elf import Elf  # noqa: E402
-from lib.pclntab import (FILES, GO12, GO112, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
+from lib.pclntab import (FILES, GO12, GO19, GO112, GO113, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
                          Table, program, sample, sample_functions)
 from lib.peers import gsym_program  # noqa: E402
 
@@ -119,6 +119,43 @@ def check_pe(gsym):
     expect(gsym, "PE without a sign of Go's linker", pe_program(sample(GO112), ".other"), None)
     other = sample(GO112, wide=False)
     expect(gsym, "PE, table of a machine with other addresses", pe_program(other), None)
+
+
+def check_nameless(gsym):
+    """The first function has no name, which is damage: trees of the others are found all the same."""
+    for version in (GO19, GO112, GO113, GO116, GO118, GO120):
+        functions = [Function("", TEXT, [(0x40, 0)], [(0x40, 1)]), *sample_functions()]
+        for function in functions[1:]:
+            function.start += 0x40
+        table = Table(version, FILES, functions, TEXT + 0x40 + 48)
+        expect(gsym, f"a nameless function first, Go {version}", program(table),
+               {TEXT: [], **{address + 0x40: wanted for address, wanted in answers().items()}}, odd="damaged entry")
+
+
+def check_no_tree(gsym):
+    """A function that has values for calls, but no tree, has no calls; the trees of others are found."""
+    for version in (GO116, GO118, GO120):
+        for first in (False, True):
+            functions = sample_functions()
+            functions[1].calls = [(8, -1), (16, 0)]
+            if first:
+                for function, at in zip(functions, (16, 0)):
+                    function.start = TEXT + at
+                functions.reverse()
+            table = Table(version, FILES, functions, TEXT + 48)
+            wanted = {TEXT + 0: answers()[TEXT + 32], TEXT + 16 + 8: answers()[TEXT + 8]} if first else answers()
+            expect(gsym, f"no tree, Go {version}, first {first}", program(table), wanted)
+
+
+def check_files_outside(gsym):
+    """Go 1.2: the table of files is named by an offset after the functions, which may lead anywhere."""
+    whole = sample(GO112)
+    at = 8 + whole.size + (2 * len(whole.functions) + 1) * whole.size
+    bare = {address: [frame.split(" ")[0] for frame in wanted] for address, wanted in answers().items()}
+    for off in (len(whole.bytes), len(whole.bytes) + 1, 0x7fffffff, 0xffffffff):
+        table = sample(GO112)
+        table.bytes = table.bytes[:at] + off.to_bytes(4, "little") + table.bytes[at + 4:]
+        expect(gsym, f"files at {off:#x}", program(table), bare)
 
 
 def check_damage(gsym):
@@ -276,6 +313,9 @@ def main():
     check_places(gsym)
     check_texts(gsym)
     check_pe(gsym)
+    check_nameless(gsym)
+    check_no_tree(gsym)
+    check_files_outside(gsym)
     check_damage(gsym)
     check_programs(gsym)
     for failure in failures:

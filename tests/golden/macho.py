@@ -179,6 +179,8 @@ def exported(gsym):
     made.exports = b"\0\1a\0\0"  # an edge to its own node
     made.symbols = [m.Symbol("_main", 0x1000)]
     Bench(gsym, "circle").expect(made.file(), {0x1000: "main"})
+    made.exports = b"\0\1\0\0" + bytes(8 << 20)  # a node in itself, in a trie that would let it be read millions of times
+    Bench(gsym, "deep circle").expect(made.file(), {0x1000: "main"})
     made.exports = b"\0\2a\0\7b\0\7" + b"\0\2a\0\7b\0\7"  # twice as many names with each letter
     Bench(gsym, "many ways").expect(made.file(), {0x1000: "main"})
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A command that runs out of memory says so: its status is not that of success unless its output is whole.
 
-    no_memory.py GSYM MAKE_INPUTS ELF LIBRARY
+    no_memory.py GSYM MAKE_INPUTS ELF LIBRARY [ENGINE_DRIVER]
 
-LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fail, alone and with all after it.
+LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fail, alone and with all after it. With ENGINE_DRIVER
+(tests/unit/convert/engine_driver.c), conversions of all formats are tried, and an engine of stores; else all other commands.
 """
 import filecmp
+import lzma
 import os
 import shutil
 import subprocess
@@ -15,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lib import costly, costly_pdb  # noqa: E402
+from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe, pclntab, splitfile  # noqa: E402
 from lib.core_file import File, core_file  # noqa: E402
 
 LIMIT = 60
@@ -59,23 +61,34 @@ COMMANDS = [
     [(("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--core=core", "plain.gsym"), "0x104a7800c\n"),
      (("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--maps=plain.gsym", "plain.gsym"), "0x104a7800c\n"),
      (("filter", "--mount=mount"), LOGS["sanitizer"]), (("filter", "--mount=mount", "--by-name"), LOGS["sanitizer"].replace(f" (BuildId: {ID})", ""))]
+SITES = """
+functions:
+  - name: work
+    callsites: [{return_offset: 3, match_regex: [a, b], flags: [InternalCall]}, {return_offset: 2, match_regex: []}]
+  - {name: main, callsites: [{return_offset: 1, match_regex: [c]}]}
+"""
+CONVERT = ("convert", "--quiet", "--num-threads=1", "-o", "out")
+FORMATS = [(CONVERT + tuple(words.split()), "") for words in (
+    "calls.sym", "parents.sym", "--output-version=2 calls.sym", "go", "go12", "macho", "fat --arch=arm64", "--debug-file=macho stripped",
+    "pe", "split", "packed", "elf.xz", "--callsites-yaml-file=sites.yaml elf", "--merged-functions elf", "--match-llvm elf",
+    "--debug-file=elf bare")]
 
 
 class Bench:
     def __init__(self, gsym, library, place):
         self.gsym, self.library, self.place = gsym, library, Path(place)
 
-    def run(self, arguments, text, failing=None):
-        """(status, output, messages, allocations) of a command. @failing: which allocation."""
+    def run(self, arguments, text, failing=None, **more):
+        """(status, output, messages, allocations) of a command. @failing: which allocation. @more: in the environment."""
         read, write = os.pipe()
-        environment = dict(os.environ, LD_PRELOAD=self.library, FAIL_MALLOC_FD=str(write), LC_ALL="C")
+        environment = dict(os.environ, LD_PRELOAD=self.library, FAIL_MALLOC_FD=str(write), LC_ALL="C", **more)
         if failing is not None:
             environment["FAIL_MALLOC"] = failing
         for old in self.place.glob("out*"):
             old.unlink()
         with os.fdopen(read) as report:
             try:
-                program = [self.place / arguments[0]] if arguments[0] in OTHER_NAMES else [self.gsym, arguments[0]]
+                program = [self.place / arguments[0]] if (self.place / arguments[0]).is_symlink() else [self.gsym, arguments[0]]
                 done = subprocess.run([*program, *arguments[1:]], input=text.encode(), capture_output=True, cwd=self.place, env=environment,
                                       pass_fds=(write,), timeout=LIMIT, check=False)
             finally:
@@ -124,13 +137,50 @@ def prepare(place, gsym, make_inputs, elf):
     assert filecmp.cmp(place / "plain.gsym", image / "image.gsym")
 
 
+def prepare_formats(place):
+    (place / "calls.sym").write_text(breakpad.INLINED)
+    (place / "parents.sym").write_text(breakpad.PARENTS)
+    (place / "go").write_bytes(pclntab.program(pclntab.sample()))
+    (place / "go12").write_bytes(pclntab.program(pclntab.sample(pclntab.GO12)))
+    (place / "macho").write_bytes(macho_sample.program().file())
+    (place / "stripped").write_bytes(macho_sample.program(dwarf=False).file())
+    (place / "fat").write_bytes(make_macho.fat([(make_macho.X86_64, macho_sample.program(make_macho.X86_64).file()),
+                                                (make_macho.ARM64, macho_sample.program().file())]))
+    (place / "pe").write_bytes(make_pe.program().file())
+    splitfile.make_skeletons(place / "split", b"12345678", [("one.dwo", str(place)), ("two.dwo", str(place))])
+    for number, name in enumerate(("one", "two")):
+        splitfile.make_dwo(place / f"{name}.dwo", number, name)
+    for options, out in ((["--compress-debug-sections=zlib"], "packed"), (["--strip-debug"], "bare")):
+        subprocess.run(["objcopy", *options, "elf", out], cwd=place, check=True)
+    (place / "elf.xz").write_bytes(lzma.compress((place / "elf").read_bytes()))
+    (place / "sites.yaml").write_text(SITES)
+
+
+def check_engine(bench):
+    """An engine whose server is not there, and whose allocations fail: it says what is wrong, and is not ended by a signal."""
+    arguments, bad = ("engine_driver", "http://127.0.0.1:1/store", "head", "gsymfs1/a"), 0
+    own = {"FAIL_MALLOC_OWN": "1"}  # not thousands in libraries
+    *_, count = bench.run(arguments, "", **own)
+    for failing in [str(n) + more for n in range(count) for more in ("", "-")]:
+        status, output, messages, _ = bench.run(arguments, "", failing, **own)
+        if status < 0 or (status == 0 and b"err 0" in output):
+            bad += 1
+            print(f"    allocation {failing} failed: status {status}: {(output + messages).decode(errors='replace')[-200:]!r}")
+    print(f"{'not ok' if bad or not count else 'ok'}: an engine: {count} allocations")
+    return bad or not count
+
+
 def main():
-    gsym, make_inputs, elf, library = (str(Path(a).absolute()) for a in sys.argv[1:5])
+    gsym, make_inputs, elf, library, *driver = (str(Path(a).absolute()) for a in sys.argv[1:])
     bad = False
     with tempfile.TemporaryDirectory(prefix="gsym-memory-") as place:
         prepare(Path(place), gsym, make_inputs, elf)
         bench = Bench(gsym, library, place)
-        for arguments, text in COMMANDS:
+        if driver:
+            prepare_formats(Path(place))
+            Path(place, "engine_driver").symlink_to(driver[0])
+            bad |= check_engine(bench)
+        for arguments, text in FORMATS if driver else COMMANDS:
             failed, wrong = bench.check(arguments, text)
             good = failed and not wrong
             print(f"{'ok' if good else 'not ok'}: {' '.join(arguments)}: {failed} runs failed")

@@ -199,11 +199,18 @@ def check_faults(program, server, directory):
     case = Case(program, server, directory, **keys())
     for status, code, err in ((503, "SlowDown", "EREMOTEIO"), (500, "InternalError", "EREMOTEIO"), (403, "AccessDenied", "EACCES"),
                               (429, "TooMany", "EREMOTEIO"), (400, "Odd<b>", "EREMOTEIO"), (301, "PermanentRedirect", "EREMOTEIO")):
-        for operation in (lambda: case.get(ENTRY)[0], lambda: case.put(ENTRY, b"x"), lambda: case.list("")[0]):
+        for operation in (lambda: case.get(ENTRY)[0], lambda: case.put(ENTRY, b"x"), lambda: case.list("")[0],
+                          lambda: case.driver.run("head", ENTRY), lambda: case.driver.run("delete", ENTRY)):
             server.faults = [(status, code)]
             reply = operation()
             expect(f"HTTP {status}", (reply.err, str(status) in reply.text), (err, True))
     server.faults = []
+    case = Case(program, server, directory, **{**keys(), "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"})
+    for what, operation in (("get", lambda: case.get(ENTRY)[0]), ("put", lambda: case.put(ENTRY, b"x")), ("list", lambda: case.list("")[0]),
+                            ("head", lambda: case.driver.run("head", ENTRY)), ("delete", lambda: case.driver.run("delete", ENTRY)),
+                            ("probe", lambda: case.driver.run("probe")), ("conditional put", lambda: case.put(ENTRY, b"x", "--absent")),
+                            ("conditional delete", lambda: case.driver.run("delete", ENTRY, options=['--match="x"']))):
+        expect(f"{what} without a server", operation().err, "EHOSTUNREACH")
 
 
 def check_addresses(program, server, directory):

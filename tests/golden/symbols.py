@@ -103,6 +103,38 @@ def check_rel(gsym):
     expect(gsym, "i386", e.file(), {0x1200: "puts@plt", 0x120f: "puts@plt+0xf", 0x1210: "memcpy@plt"})
 
 
+def check_glink(gsym):
+    """ppc64: entries of .glink have the numbers of relocations at DT_JMPREL, or their own one after the other."""
+    def made(entries, jmprel=0x500, glink=0x1200, big=True):
+        e = m.Maker(m.EM_PPC64, big=big, flags=0 if entries[0] >> 16 else 2)
+        words = [word for word in entries if word >> 16]
+        e.add(".text", m.CODE, 0x1000, bytes(0x20))
+        e.add(".glink", m.CODE, 0x1200, bytes(32) + e.words(*words) + bytes(8))
+        e.add_symbols(".dynsym", [(name, 0, 0, FUNC, "") for name in ("puts", "free", "exit")], m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+        e.add_rela(".rela.dyn", 0x480, [(0x3080, 2, 38, 0)] * 3)
+        e.add_rela(".rela.plt", 0x500, [(0x3000, 1, 21, 0), (0x3018, 2, 21, 0), (0x3030, 3, 21, 0), (0x3048, 0, 248, 0x1000)])
+        # Tags before and after those that count, and one after the end.
+        e.add(".dynamic", m.DATA, 0x3100, e.addresses(1, 1, 0x70000000, glink, 23, jmprel, 7, 0x480, 0, 0, 23, 0x480), m.SHT_DYNAMIC,
+              entsize=16)
+        e.add_symbols(".symtab", [("main", 0x1000, 8, FUNC, ".text")])
+        return e.file()
+    branch = 0x48000000
+    numbered = [0x38000000, branch, 0x38000002, branch, 0x3c000000, 0x60000001, branch]
+    for big in (True, False):
+        expect(gsym, f"glink with numbers, big {big}", made(numbered, big=big),
+               {0x1000: "main", 0x121f: "??", 0x1220: "puts@plt", 0x1227: "puts@plt+0x7", 0x1228: "exit@plt", 0x1230: "free@plt",
+                0x123b: "free@plt+0xb", 0x123c: "??"})
+    expect(gsym, "glink without numbers", made([0, branch, branch | 0x100, branch, branch]),
+           {0x1220: "puts@plt", 0x1224: "free@plt", 0x1228: "exit@plt", 0x122b: "exit@plt+0x3", 0x122c: "??"})
+    for what, entries in (("a number past the table", [0x38000004, branch]), ("a number that is far past it", [0x3c00ffff, 0x6000ffff, branch]),
+                          ("a call", [0x38000000, branch | 1]), ("an absolute branch", [0x38000000, branch | 2]), ("no branch", [0x38000000, 0x60000000]),
+                          ("no symbol", [0x38000003, branch])):
+        expect(gsym, f"glink: {what}", made(entries), {0x1000: "main", 0x1220: "??"})
+    for what, places in (("no relocations there", {"jmprel": 0x508}), ("no such tag", {"jmprel": 0}), ("elsewhere", {"glink": 0x5000}),
+                         ("no entries", {"glink": 0}), ("at the end of its section", {"glink": 0x1240})):
+        expect(gsym, f"glink: {what}", made(numbered, **places), {0x1000: "main", 0x1220: "??"})
+
+
 def check_hostile_names(gsym):
     """Thousands of stubs of one long name must not grow into a multiple of the file."""
     e = m.Maker(m.EM_X86_64)
@@ -249,7 +281,7 @@ def check_markers(gsym):
 
 def main():
     gsym = sys.argv[1]
-    for check in (check_linkage, check_rel, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
+    for check in (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
                   check_modes, check_markers):
         check(gsym)
     print("\n".join(failures) or "all as expected")

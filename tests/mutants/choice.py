@@ -16,8 +16,8 @@ EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
 
 GSYM_TAIL = ("golden", "crafted", "calls", "gsym source", "segments", "bad-answers", "bad-gsym", "mount-lookup")
-CONVERT_TAIL = ("golden", "crafted", "golden symbols", "calls", "defects", "relocatable", "costly", "no memory", "object lookup",
-                "bad-answers", "bad-elf")
+CONVERT_TAIL = ("golden", "crafted", "golden symbols", "calls", "defects", "relocatable", "costly", "no memory",
+                "no memory formats", "object lookup", "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
                "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
 FILTER = ("filter*", "memory_map", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
@@ -38,7 +38,7 @@ TESTS = {
     "gsym/render": ("render", "batch", "demangle", "shown_names", "batch_real", "golden", "golden symbolizer", "stacks", "calls",
                     "gsym source", "mount-interface", "mount-lookup", "mount-batch", "mount-titles"),
     "gsym/filter": FILTER,
-    "convert": ("finalize", "emit", "stub", "section_stream", *CONVERT_TAIL),
+    "convert": ("finalize", "emit", "stub", "section_stream", "crafted fragments", *CONVERT_TAIL),
     "convert/record": ("finalize", "emit", "text_set", *CONVERT_TAIL),
     "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "macho objects", "golden macho",
                        "golden pe", "pdb files", "released", "fuzz-elf"),
@@ -48,12 +48,12 @@ TESTS = {
     "convert/object/pdb": ("pdb crafted", "pdb costly", "golden pdb", "pdb files", "fuzz-pdb", "mount-pdb"),
     "convert/object/pe": ("golden pe", "golden pdb", "fuzz-pe", "mount-pe"),
     "convert/dwarf": (*CONVERT_TAIL, "compressed", "matrix-quick", "fuzz-dwarf", "languages", "ways"),
-    "convert/build": ("finalize", "annotations", *CONVERT_TAIL, "fragments", "matrix-quick", "folded", "languages"),
-    "convert/golang": ("golang", "fuzz-golang"),
+    "convert/build": ("finalize", "annotations", *CONVERT_TAIL, "crafted fragments", "fragments", "matrix-quick", "folded", "languages"),
+    "convert/golang": ("golang", "no memory formats", "fuzz-golang"),
     "convert/codeview": ("pdb crafted", "pdb costly", "golden pdb", "fuzz-codeview"),
     "convert/finish": ("finalize", "emit", "annotations", "text_set", *CONVERT_TAIL, "fuzz-callsites", "folded", "matrix-quick"),
-    "convert/breakpad": ("breakpad", "fuzz-breakpad", "bad-breakpad", "golden", "mount-breakpad", "breakpad-real"),
-    "convert/verify": ("golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
+    "convert/breakpad": ("breakpad", "no memory formats", "fuzz-breakpad", "bad-breakpad", "golden", "mount-breakpad", "breakpad-real"),
+    "convert/verify": ("golden verify", "golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
     "convert/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
                    "mount-daemon", "mount-by_path"),
     "convert/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),

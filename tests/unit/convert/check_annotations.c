@@ -85,6 +85,51 @@ static void parts_are_in_the_function(void **state)
 	assert_parts(*state, 1, expected);
 }
 
+/* Numbers of 1, 2 and 4 bytes: the highest, and one whose bytes all differ. */
+static void numbers(void **state)
+{
+	static const uint32_t expected[][3] = {{1, 2, 100 + 63},
+					       {3, 4, 100 + 63 + 8191},
+					       {5, 6, 100 + 63 + 8191 + 0x810182},
+					       {7, 8, 100 + 63 + 8191 + 0x810182 + 0xffffffe},
+					       {9, 10, 100 + 63 + 8191 + 0x810182}};
+	assert_int_equal(ADD_SITE(*state, NO_SITE,
+				  "\6\x7e\3\1\4\1"
+				  "\6\xbf\xfe\3\1\4\1"
+				  "\6\xc1\2\3\4\3\1\4\1"
+				  "\6\xdf\xff\xff\xfc\3\1\4\1"
+				  "\6\xdf\xff\xff\xfd\3\1\4\1"),
+			 0);
+	assert_parts(*state, 5, expected);
+	assert_int_equal(ADD_SITE(*state, NO_SITE, "\6\xe0\0\0\0\3\1\4\1"), -EBADMSG);
+	assert_int_equal(ADD_SITE(*state, NO_SITE, "\6\xc0\0\0"), -EBADMSG);
+	assert_int_equal(ADD_SITE(*state, NO_SITE, "\6\x80"), -EBADMSG);
+}
+
+/* A line below 1 is none; it counts on all the same. */
+static void lines_below_one(void **state)
+{
+	static const uint32_t expected[][3] = {{1, 2, 1}, {2, 3, 0}, {3, 4, 0}, {4, 5, 1}};
+	assert_int_equal(ADD_SITE(*state, NO_SITE,
+				  "\6\x80\xc7\3\1"
+				  "\6\3\3\1"
+				  "\6\3\3\1"
+				  "\6\4\3\1\4\1"),
+			 0);
+	assert_parts(*state, 4, expected);
+}
+
+/* What names no code: ends of lines, columns, kinds of ranges; and parts of statements have lines already. */
+static void other_operations(void **state)
+{
+	static const uint32_t expected[][3] = {{1, 3, 100}, {9, 10, 100}};
+	assert_int_equal(ADD_SITE(*state, NO_SITE,
+				  "\7\4\x09\7\x0a\6\x0d\2\x08\1\3\1\4\2"
+				  "\x08\0\3\2\4\2\x08\1\3\2\4\1"),
+			 0);
+	assert_parts(*state, 2, expected);
+}
+
 static void damage_ends_the_list(void **state)
 {
 	static const uint32_t expected[][3] = {{1, 2, 100}};
@@ -129,6 +174,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(length_moves_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(length_with_offset_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(parts_are_in_the_function, setup, teardown),
+		cmocka_unit_test_setup_teardown(numbers, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_below_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_operations, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_ends_the_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_below_split_calls, setup, teardown),
 	};

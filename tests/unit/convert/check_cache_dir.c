@@ -1,6 +1,7 @@
 /* Which files are evicted from the cache: no owner's files take the place of another's. */
 #include "convert/cache/cache_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,6 +128,20 @@ static void equal_owners_shrink_alike(void **state)
 			assert_int_equal(has(p, owner, i), i >= 2);
 }
 
+/* Of equal shares that of the lowest owner is first, whatever the order of the directory. */
+static void first_of_equal_owners(void **state)
+{
+	const struct place *p = *state;
+	for (uint32_t owner = 3; owner >= 1; owner--)
+		for (unsigned i = 0; i < 2; i++)
+			add(p, owner, i, 1, 1000 - 100 * owner + i);
+	assert_int_equal(evict(p, 5, "").bytes, 5 * BLOCK);
+	assert_false(has(p, 1, 0));
+	assert_int_equal(evict(p, 4, "").bytes, 4 * BLOCK);
+	assert_false(has(p, 2, 0));
+	assert_true(has(p, 1, 1) && has(p, 2, 1) && has(p, 3, 0) && has(p, 3, 1));
+}
+
 /* Failures belong to owners, too; entries of earlier versions go, and foreign files stay. */
 static void only_own_files_go(void **state)
 {
@@ -148,10 +163,80 @@ static void only_own_files_go(void **state)
 	assert_true(has(p, 0, 1));
 }
 
+/* ---- The directory itself ---- */
+
+static int open_dir(const char *path, int *ret_fd, char **ret_path, const char *message)
+{
+	struct gsym_diag diag = {""};
+	int err = cache_dir_open(path, ret_fd, ret_path, &diag);
+	if (!strstr(diag.text, message))
+		fail_msg("'%s' without '%s'", diag.text, message);
+	return err;
+}
+
+static void directory_is_made(void **state)
+{
+	const struct place *p = *state;
+	char path[128], *own;
+	struct stat st;
+	int fd;
+	mode_t mask = umask(022);
+	snprintf(path, sizeof(path), "%s/a/b//c", p->path);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(open_dir(path, &fd, &own, ""), 0);
+		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC); /* no worker has it */
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_true(S_ISDIR(st.st_mode));
+		assert_int_equal(st.st_mode & 07777, 0700);
+		assert_string_equal(strrchr(own, '/'), "/c");
+		assert_null(strstr(own, "//"));
+		assert_int_equal(own[0], '/');
+		close(fd);
+		free(own);
+	}
+	assert_int_equal(fstatat(p->dir, "a/b", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	umask(mask);
+}
+
+static void directories_that_are_refused(void **state)
+{
+	const struct place *p = *state;
+	char path[128], *own = NULL;
+	int fd = -1;
+	snprintf(path, sizeof(path), "%s/x", p->path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	static const mode_t modes[] = {0700, 0755, 0711, 0720, 0702, 0777};
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		bool refused = modes[i] & 022;
+		assert_int_equal(chmod(path, modes[i]), 0);
+		assert_int_equal(
+			open_dir(path, &fd, &own, refused ? "is writable by others: chmod it to 0700" : ""),
+			refused ? -EPERM : 0);
+		if (refused)
+			continue;
+		close(fd);
+		free(own);
+	}
+	assert_int_equal(chmod(path, 0700), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(open_dir(path, &fd, &own, "belongs to user 65534"), -EPERM);
+	}
+	assert_int_equal(rmdir(path), 0);
+	add_named(p, "x", 1, 0);
+	assert_int_equal(open_dir(path, &fd, &own, "cannot open: Not a directory"), -ENOTDIR);
+	strcat(path, "/y");
+	assert_int_equal(open_dir(path, &fd, &own, "cannot create: Not a directory"), -ENOTDIR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(owners_keep_their_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(directory_is_made, setup, teardown),
+		cmocka_unit_test_setup_teardown(directories_that_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(first_of_equal_owners, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_large_file_evicts_no_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_owners_shrink_alike, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_own_files_go, setup, teardown),

@@ -22,6 +22,33 @@
 
 static const uint8_t uuid[20] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
 
+/* ---- Calls that fail: this many of each kind from now on succeed, then one fails ---- */
+
+static int reads_left = -1, writes_left = -1;
+
+ssize_t __real_pread64(int fd, void *to, size_t size, off64_t off);
+ssize_t __real_pwrite64(int fd, const void *from, size_t size, off64_t off);
+ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t off);
+ssize_t __wrap_pwrite64(int fd, const void *from, size_t size, off64_t off);
+
+ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t off)
+{
+	if (reads_left < 0 || reads_left-- > 0)
+		return __real_pread64(fd, to, size, off);
+	errno = EIO;
+	return -1;
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *from, size_t size, off64_t off)
+{
+	if (writes_left < 0 || writes_left-- > 0)
+		return __real_pwrite64(fd, from, size, off);
+	errno = ENOSPC;
+	return -1;
+}
+
+/* ---- Files ---- */
+
 /* GSYM of one function; returns its size. */
 static uint64_t write_gsym(int fd, const uint8_t *id, size_t id_size)
 {
@@ -80,6 +107,53 @@ static void longest_notes(void **state)
 	lengthen_notes(fileno(file));
 	assert_int_equal(handle_peek(fileno(file), KEY, &size, NULL), -EBADMSG);
 	free(notes);
+	fclose(file);
+}
+
+/* Whichever write or read fails, its error is what is returned. */
+static void failing_trailer(void **state)
+{
+	static const uint8_t some[] = "text";
+	const struct span text = {some, sizeof(some)};
+	int failed = 0;
+	(void)state;
+	for (int after = 0; failed < 2; after++) {
+		FILE *file = tmpfile();
+		uint64_t size = write_gsym(fileno(file), uuid, sizeof(uuid));
+		writes_left = after;
+		int err = trailer_write(fileno(file), KEY, size, text, text);
+		failed += writes_left >= 0;
+		assert_int_equal(err, writes_left < 0 ? -ENOSPC : 0);
+		assert_true(writes_left >= 0 || after < 4); /* notes, inputs, key, and the rest */
+		reads_left = after;
+		writes_left = -1;
+		err = trailer_write(fileno(file), KEY, size, text, text);
+		assert_int_equal(err, reads_left < 0 ? -EIO : 0);
+		reads_left = -1;
+		fclose(file);
+	}
+}
+
+static void failing_peek(void **state)
+{
+	(void)state;
+	FILE *file = make(KEY, uuid, sizeof(uuid));
+	int failed = 0;
+	for (int after = 0;; after++) {
+		struct text_buf notes = {0};
+		uint64_t size = 0;
+		reads_left = after;
+		int err = handle_peek(fileno(file), KEY, &size, &notes);
+		bool all = reads_left >= 0;
+		reads_left = -1;
+		assert_int_equal(err, all ? 0 : -EIO);
+		assert_int_equal(notes.n, all ? 8 : 0);
+		text_deinit(&notes);
+		if (all)
+			break;
+		failed++;
+	}
+	assert_true(failed >= 3); /* trailer, key, notes */
 	fclose(file);
 }
 
@@ -346,6 +420,8 @@ int main(void)
 		cmocka_unit_test(damage),
 		cmocka_unit_test(key_of_a_cut_entry),
 		cmocka_unit_test(offer_of_a_cut_entry),
+		cmocka_unit_test(failing_trailer),
+		cmocka_unit_test(failing_peek),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

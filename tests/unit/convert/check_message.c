@@ -297,12 +297,234 @@ static void store_messages(void **state)
 	refuse(&text, sizeof(text));
 }
 
+/* A number of a message, and the highest value that is taken. */
+struct bound {
+	size_t off, size;
+	uint64_t most;
+};
+
+#define BOUND(type, member, most)                                                          \
+	{                                                                                  \
+		offsetof(struct type, member), sizeof(((struct type *)NULL)->member), most \
+	}
+
+/* Refuses what is above the bound, and, as long as it is no sign bit, what has its highest bit set. */
+static void assert_bounds(const void *message, size_t size, const struct bound *bounds, size_t n)
+{
+	take(message, size);
+	for (size_t i = 0; i < n; i++) {
+		union worker_message msg;
+		uint64_t values[] = {bounds[i].most, bounds[i].most + 1,
+				     (uint64_t)1 << (8 * bounds[i].size - 1)};
+		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++) {
+			memcpy(&msg, message, size);
+			memcpy((char *)&msg + bounds[i].off, &values[k], bounds[i].size);
+			assert_int_equal(worker_message_check(&msg, size), k ? -EPROTO : 0);
+		}
+	}
+}
+
+/* Texts must end within their members. */
+static void assert_terminated(const void *message, size_t size, const struct bound *texts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		union worker_message msg;
+		memcpy(&msg, message, size);
+		memset((char *)&msg + texts[i].off, 'x', texts[i].size - 1);
+		if (texts[i].most)
+			assert_int_equal(worker_message_check(&msg, size), 0);
+		((char *)&msg)[texts[i].off + texts[i].size - 1] = 'x';
+		assert_int_equal(worker_message_check(&msg, size), -EPROTO);
+	}
+}
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void bounds_of_orders(void **state)
+{
+	struct worker_convert order = {
+		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 1, .n_asked = 2};
+	static const struct bound numbers[] = {BOUND(worker_convert, threads, 1024),
+					       BOUND(worker_convert, version, 2),
+					       BOUND(worker_convert, has_binary, 1),
+					       BOUND(worker_convert, fetch, 1),
+					       BOUND(worker_convert, id_size, 64),
+					       BOUND(worker_convert, merged, 1),
+					       BOUND(worker_convert, fragments_only, 1),
+					       BOUND(worker_convert, n_asked, WORKER_ASKED_MAX),
+					       BOUND(worker_convert, asked[0].origin, ADDRESS_ORIGINS - 1),
+					       BOUND(worker_convert, asked[1].origin, ADDRESS_ORIGINS - 1)};
+	static const struct bound texts[] = {BOUND(worker_convert, arch, 1), BOUND(worker_convert, input, 1),
+					     BOUND(worker_convert, binary, 1),
+					     BOUND(worker_convert, debug_dirs, 0)};
+	struct worker_ask ask = {.head = {WORKER_ASK, sizeof(ask), 0}, .n_asked = 1};
+	static const struct bound asked[] = {BOUND(worker_ask, n_asked, WORKER_ASKED_MAX),
+					     BOUND(worker_ask, asked[0].origin, ADDRESS_ORIGINS - 1)};
+	struct worker_fork fork = {.head = {WORKER_FORK, sizeof(fork), 0}};
+	static const struct bound forked[] = {BOUND(worker_fork, n_fds, WORKER_FDS_MAX)};
+	struct worker_download download = {
+		.head = {WORKER_DOWNLOAD, sizeof(download), 0}, .id_size = 1, .seconds = 1, .directory = "/"};
+	static const struct bound fetched[] = {BOUND(worker_download, id_size, 64),
+					       BOUND(worker_download, partial, 1)};
+	static const struct bound places[] = {BOUND(worker_download, urls, 1)};
+	(void)state;
+	assert_bounds(&order, sizeof(order), numbers, COUNT(numbers));
+	assert_terminated(&order, sizeof(order), texts, COUNT(texts));
+	assert_bounds(&ask, sizeof(ask), asked, COUNT(asked));
+	assert_bounds(&fork, sizeof(fork), forked, COUNT(forked));
+	assert_bounds(&download, sizeof(download), fetched, COUNT(fetched));
+	assert_terminated(&download, sizeof(download), places, COUNT(places));
+	order.threads = 0;
+	refuse(&order, sizeof(order));
+	download.seconds = 0;
+	refuse(&download, sizeof(download));
+	download.seconds = 1;
+	download.id_size = 0;
+	refuse(&download, sizeof(download));
+}
+
+/* A list of directories ends with an empty one, which needs no more than the last byte. */
+static void lists_of_directories(void **state)
+{
+	struct worker_convert order = {.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 1};
+	size_t size = sizeof(order.debug_dirs);
+	(void)state;
+	take(&order, sizeof(order));
+	memcpy(order.debug_dirs, "/a\0/b\0", 7);
+	take(&order, sizeof(order));
+	memset(order.debug_dirs, 'x', size - 2);
+	order.debug_dirs[size - 2] = order.debug_dirs[size - 1] = 0;
+	take(&order, sizeof(order));
+	memset(order.debug_dirs, 'x', size);
+	refuse(&order, sizeof(order));
+	order.debug_dirs[1] = 0;
+	refuse(&order, sizeof(order));
+}
+
+static void bounds_of_answers(void **state)
+{
+	struct worker_identity id = {.head = {WORKER_IDENTITY, sizeof(id), 0}, .kind = 1, .id_size = 1};
+	static const struct bound numbers[] = {
+		BOUND(worker_identity, error, 4095),   BOUND(worker_identity, kind, IMAGE_KIND_LAST),
+		BOUND(worker_identity, id_size, 64),   BOUND(worker_identity, more, 1),
+		BOUND(worker_identity, id_is_hash, 1), BOUND(worker_identity, id_is_truncated, 1),
+		BOUND(worker_identity, has_dwarf, 1),  BOUND(worker_identity, has_symtab, 1),
+		BOUND(worker_identity, has_text, 1),   BOUND(worker_identity, has_gsym, 1),
+		BOUND(worker_identity, has_go, 1),     BOUND(worker_identity, has_lost, 1)};
+	static const struct bound texts[] = {BOUND(worker_identity, arch, 1), BOUND(worker_identity, name, 1),
+					     BOUND(worker_identity, text, 1),
+					     BOUND(worker_identity, go_id, 0)};
+	struct worker_progress progress = {.head = {WORKER_PROGRESS, sizeof(progress), 0},
+					   .phase = CONVERT_READING,
+					   .done = 7,
+					   .total = 7};
+	static const struct bound done[] = {BOUND(worker_progress, done, 7)};
+	struct worker_failed failed = {.head = {WORKER_FAILED, sizeof(failed), 0}, .error = 1};
+	static const struct bound error[] = {BOUND(worker_failed, error, 4095)};
+	static const struct bound text[] = {BOUND(worker_failed, text, 1)};
+	struct worker_opened opened = {.head = {WORKER_OPENED, sizeof(opened), 0}};
+	static const struct bound opening[] = {BOUND(worker_opened, error, 4095)};
+	struct worker_fetch fetch = {.head = {WORKER_FETCH, sizeof(fetch), 0}, .id_size = 1};
+	static const struct bound id_size[] = {BOUND(worker_fetch, id_size, 64)};
+	struct worker_fragment fragment = {.head = {WORKER_FRAGMENT, sizeof(fragment), 0}};
+	static const struct bound parts[] = {BOUND(worker_fragment, has_ada, 1),
+					     BOUND(worker_fragment, n_segments, WORKER_SEGMENTS_MAX)};
+	(void)state;
+	assert_bounds(&id, sizeof(id), numbers, COUNT(numbers));
+	assert_terminated(&id, sizeof(id), texts, COUNT(texts));
+	assert_bounds(&progress, sizeof(progress), done, COUNT(done));
+	progress.phase = CONVERT_WRITING;
+	take(&progress, sizeof(progress));
+	assert_bounds(&failed, sizeof(failed), error, COUNT(error));
+	assert_terminated(&failed, sizeof(failed), text, COUNT(text));
+	failed.error = 0;
+	refuse(&failed, sizeof(failed));
+	assert_bounds(&opened, sizeof(opened), opening, COUNT(opening));
+	assert_bounds(&fetch, sizeof(fetch), id_size, COUNT(id_size));
+	assert_bounds(&fragment, sizeof(fragment), parts, COUNT(parts));
+	/* What has no id is no image, or could not be read. */
+	id.id_size = 0;
+	refuse(&id, sizeof(id));
+	id.error = EIO;
+	take(&id, sizeof(id));
+	id.error = 0;
+	id.kind = IMAGE_OTHER;
+	take(&id, sizeof(id));
+}
+
+static void texts_of_answers(void **state)
+{
+	struct worker_oddity oddity = {.head = {WORKER_ODDITY, sizeof(oddity), 0}};
+	static const struct bound of_oddity[] = {BOUND(worker_oddity, kind, 1),
+						 BOUND(worker_oddity, first, 1)};
+	struct worker_done done = {.head = {WORKER_DONE, sizeof(done), 0}};
+	static const struct bound of_done[] = {BOUND(worker_done, arch, 1)};
+	struct worker_missing missing = {.head = {WORKER_MISSING, sizeof(missing), 0}};
+	static const struct bound of_missing[] = {BOUND(worker_missing, name, 1)};
+	struct worker_section section = {.head = {WORKER_SECTION, sizeof(section), 0}};
+	static const struct bound of_section[] = {BOUND(worker_section, name, 1)};
+	struct worker_open open = {.head = {WORKER_OPEN, sizeof(open), 0}};
+	static const struct bound of_open[] = {BOUND(worker_open, path, 1)};
+	(void)state;
+	assert_terminated(&oddity, sizeof(oddity), of_oddity, COUNT(of_oddity));
+	assert_terminated(&done, sizeof(done), of_done, COUNT(of_done));
+	assert_terminated(&missing, sizeof(missing), of_missing, COUNT(of_missing));
+	assert_terminated(&section, sizeof(section), of_section, COUNT(of_section));
+	assert_terminated(&open, sizeof(open), of_open, COUNT(of_open));
+}
+
+static void bounds_of_stores(void **state)
+{
+	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
+	static const struct bound numbers[] = {BOUND(worker_store, bazel, 1)};
+	static const struct bound texts[] = {
+		BOUND(worker_store, address, 1),    BOUND(worker_store, bearer_file, 1),
+		BOUND(worker_store, netrc_file, 1), BOUND(worker_store, cert_file, 1),
+		BOUND(worker_store, key_file, 1),   BOUND(worker_store, ca_file, 1)};
+	struct worker_request request = store_request();
+	static const struct bound asked[] = {BOUND(worker_request, operation, WORKER_STORE_PROBE),
+					     BOUND(worker_request, object, 1)};
+	static const struct bound tags[] = {BOUND(worker_request, name, 1), BOUND(worker_request, etag, 1)};
+	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}};
+	static const struct bound replied[] = {BOUND(worker_reply, error, 4095)};
+	static const struct bound said[] = {BOUND(worker_reply, etag, 1), BOUND(worker_reply, text, 1)};
+	(void)state;
+	assert_bounds(&store, sizeof(store), numbers, COUNT(numbers));
+	assert_terminated(&store, sizeof(store), texts, COUNT(texts));
+	assert_bounds(&request, sizeof(request), asked, COUNT(asked));
+	assert_terminated(&request, sizeof(request), tags, COUNT(tags));
+	strcpy(request.etag, "\"~!\"");
+	static const struct bound conditions[] = {BOUND(worker_request, condition, WORKER_STORE_IF_MATCH)};
+	assert_bounds(&request, sizeof(request), conditions, COUNT(conditions));
+	assert_bounds(&reply, sizeof(reply), replied, COUNT(replied));
+	assert_terminated(&reply, sizeof(reply), said, COUNT(said));
+	for (int c = 1; c < 256; c++) {
+		reply.etag[0] = (char)c;
+		if (c > ' ' && c < 0x7f)
+			take(&reply, sizeof(reply));
+		else
+			refuse(&reply, sizeof(reply));
+	}
+	/* Only of a list or a probe. */
+	for (uint32_t operation = 0; operation <= WORKER_STORE_PROBE; operation++) {
+		request.operation = operation;
+		request.name[0] = 0;
+		if (operation >= WORKER_STORE_LIST)
+			take(&request, sizeof(request));
+		else
+			refuse(&request, sizeof(request));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_message),       cmocka_unit_test(descriptor),
 		cmocka_unit_test(several_descriptors), cmocka_unit_test(broken_messages),
 		cmocka_unit_test(names_of_objects),    cmocka_unit_test(store_messages),
+		cmocka_unit_test(bounds_of_orders),    cmocka_unit_test(lists_of_directories),
+		cmocka_unit_test(bounds_of_answers),   cmocka_unit_test(texts_of_answers),
+		cmocka_unit_test(bounds_of_stores),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,18 @@
 #include "convert/store/store_call.h"
 #include "convert/store/store_process.h"
 #include "gsym/base/vec.h"
+
+/* Polls that do not wait, of all threads. */
+static atomic_uint hurried;
+
+int __real_poll(struct pollfd *fds, nfds_t n, int ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	atomic_fetch_add(&hurried, !ms);
+	return __real_poll(fds, n, ms);
+}
 
 /* A store whose process runs, and is stopped now. */
 static pid_t open_stopped(struct fixture *f)
@@ -168,6 +181,27 @@ static void stopped(void **state)
 	while (get(f.store, "x", 100, fd, NULL) != 0)
 		poll(NULL, 0, 10); /* on a slow machine the breaker has opened meanwhile */
 	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Requests that are not sent yet end in their time; until then their thread sleeps. */
+static void queued(void **state)
+{
+	struct fixture f;
+	struct store_call *sent[WORKER_STORE_TRANSFERS], *late[3];
+	int fd = file_of("", 0);
+	(void)state;
+	open_stopped(&f);
+	begin_and_send(f.store, fd, sent, ARRAY_SIZE(sent));
+	atomic_store(&hurried, 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(late); i++)
+		late[i] = begin(f.store, fd, 300 - 100 * i);
+	for (unsigned i = ARRAY_SIZE(late); i-- > 0;)
+		assert_int_equal(result(late[i]), -ETIMEDOUT);
+	assert_in_range(atomic_load(&hurried), 0, 30);
+	for (size_t i = 0; i < ARRAY_SIZE(sent); i++)
+		store_call_end(sent[i]);
 	close(fd);
 	fixture_close(&f);
 }
@@ -401,6 +435,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(replaced),
 		cmocka_unit_test(crashes),
 		cmocka_unit_test(stopped),
+		cmocka_unit_test(queued),
 		cmocka_unit_test(closes),
 		cmocka_unit_test(queue),
 		cmocka_unit_test(overdue),

@@ -501,6 +501,26 @@ static void two_frames(void **state)
 		assert_int_equal(inflate_forged(frame, size, small.size, MOST), -EBADMSG);
 }
 
+/* What a frame holds has to be said in its header, so that nothing is decompressed that would be too much. */
+static void frame_without_size(void **state)
+{
+	uint8_t frame[256] = {0};
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	(void)state;
+	for (int said = 0; said < 2; said++) {
+		ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, said);
+		size_t size = ZSTD_compress2(context, frame, sizeof(frame), payload, small.size);
+		assert_false(ZSTD_isError(size));
+		assert_int_equal(inflate_forged(frame, size, small.size, MOST), said ? 0 : -EBADMSG);
+		/* The whole is one frame, not one after another that is skipped. */
+		memmove(frame + 8, frame, size);
+		store32(frame, 0x184d2a50, false);
+		store32(frame + 4, 0, false);
+		assert_int_equal(inflate_forged(frame, size + 8, small.size, MOST), -EBADMSG);
+	}
+	ZSTD_freeCCtx(context);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -514,7 +534,7 @@ int main(void)
 		TEST(foreign_signer),       TEST(replayed_signature),
 		TEST(broken_key_file),      TEST(expanding_frame),
 		TEST(skippable_frames),     TEST(large_window),
-		TEST(two_frames),
+		TEST(two_frames),           TEST(frame_without_size),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

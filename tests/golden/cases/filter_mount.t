@@ -1,0 +1,34 @@
+# What a mount has: an image by its build id, and names of files in by-name/.
+$ mkdir -p m/deadbeef00010203 m/by-name/plain/deadbeef00010203 m/by-name/two/deadbeef00010203 m/by-name/two/deadbeef00010204 && cp plain.gsym m/deadbeef00010203/image.gsym && printf 'image_base\t0x1000\n' > m/deadbeef00010203/status
+$ printf '    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010203)\n    #1 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010209)\n' | gsym filter --mount=m
+    #0 0x5581f7f2a00c in square /src/app/include/shape.h:3
+    #0 0x5581f7f2a00c in Shape::area() const /src/app/include/shape.h:8
+    #0 0x5581f7f2a00c in main /src/app/main.cc:11
+    #1 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010209)
+gsym: 1 of 2 frames explained
+gsym: /opt/app/plain (deadbeef00010209): 1 frame not explained: not mounted; add the file with this id to SOURCE
+# Without a build id by the file's name, if that is asked, and only one image has it.
+$ printf '    #0 0x5581f7f2a00c  (/opt/app/plain+0xc)\n    #1 0x5581f7f2a00c  (/opt/app/two+0xc)\n    #2 0x5581f7f2a00c  (/opt/app/none+0xc)\n' > log; gsym filter --mount=m < log
+    #0 0x5581f7f2a00c  (/opt/app/plain+0xc)
+    #1 0x5581f7f2a00c  (/opt/app/two+0xc)
+    #2 0x5581f7f2a00c  (/opt/app/none+0xc)
+gsym: 0 of 3 frames explained
+gsym: /opt/app/plain: 1 frame not explained: the log has no id; give --by-name if the mount has the build that wrote the log
+gsym: /opt/app/two: 1 frame not explained: the log has no id; give --by-name if the mount has the build that wrote the log
+gsym: /opt/app/none: 1 frame not explained: the log has no id; give --by-name if the mount has the build that wrote the log
+$ gsym filter --mount=m --by-name < log
+    #0 0x5581f7f2a00c in square /src/app/include/shape.h:3
+    #0 0x5581f7f2a00c in Shape::area() const /src/app/include/shape.h:8
+    #0 0x5581f7f2a00c in main /src/app/main.cc:11
+    #1 0x5581f7f2a00c  (/opt/app/two+0xc)
+    #2 0x5581f7f2a00c  (/opt/app/none+0xc)
+gsym: 1 of 3 frames explained
+gsym: /opt/app/two: 1 frame not explained: the log has no id, and several builds have this name; give the GSYM file of the right one
+gsym: /opt/app/none: 1 frame not explained: the log has no id, and nothing has this name; add the file to SOURCE
+# An image that was given comes first; what no file is given for is looked for in the mount.
+$ printf '    #0 0x5581f7f2a00c  (/opt/app/plain+0xc)\n    #1 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010203)\n' | gsym filter --mount=m --by-name merged.gsym
+    #0 0x5581f7f2a00c in square /src/app/include/shape.h:3
+    #0 0x5581f7f2a00c in Shape::area() const /src/app/include/shape.h:8
+    #0 0x5581f7f2a00c in main /src/app/main.cc:11
+    #1 0x5581f7f2a00c in f::one() /src/app/fold.cc:5
+gsym: 2 of 2 frames explained
