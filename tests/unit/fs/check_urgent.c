@@ -99,7 +99,7 @@ static void long_paths(void **state)
 	memset(name, 'd', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	size_t size = 0;
-	while (size + sizeof(name) < PATH_MAX - 100) {
+	while (size + sizeof(name) < PATH_MAX - 20) {
 		dir = images_add_directory(&f->images, dir, name, &attr);
 		size += sizeof(name);
 	}
