@@ -160,7 +160,8 @@ def make_originals(gsym, seeds, kind, place):
     if kind == "breakpad":
         return sorted(str(p) for p in (Path(seeds) / "breakpad").iterdir())
     if kind in ("macho", "fat"):
-        return sorted(str(p) for p in (Path(seeds) / "macho").iterdir() if ("fat" in p.name) == (kind == "fat"))
+        return sorted(str(p) for p in (Path(seeds) / "macho").iterdir()
+                      if ("fat" in p.name) == (kind == "fat") and not p.name.startswith("hostile-"))
     wanted = ("gcc-dwarf5", "clang-dwarf5", "gcc-zlib", "zstd", "powerpc64", "mips", "gcc-m32", "gcc-dwarf2", "dwz",
               "gcc-object", "stubs-x86_64", "stubs-powerpc64le", "stubs-arm", "object-riscv64")
     elves = [p for p in (Path(seeds) / "elf" / name for name in wanted) if p.exists()]

@@ -239,6 +239,8 @@ static void sizes(void **state)
 {
 	char *text = malloc(CALLSITES_FILE_MAX + 100);
 	(void)state;
+	if (!text)
+		abort();
 	for (size_t more = 0; more < 2; more++) {
 		size_t size = (size_t)sprintf(text, "functions: [{name: ");
 		memset(text + size, 'x', CALLSITES_TEXT_MAX + more);

@@ -89,7 +89,7 @@ static void given_up(void **state)
 	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
 	put(f, program_file(SOURCE_DWARF));
-	struct revision *rev = current(f), other;
+	struct revision *rev = current(f), other = {.state = STATE_COLD};
 	idle_init(&idle, &f->images);
 	assert_int_equal(idle_start(&idle), 0);
 	add_fragment(f, rev);

@@ -69,6 +69,15 @@ static void expect_fragments(struct images_fixture *f, const struct revision *re
 	}
 }
 
+/* Of all images together. */
+static void expect_all(struct images_fixture *f, size_t n, size_t bytes)
+{
+	mutex_lock(&f->images.lock);
+	assert_int_equal(f->images.n_fragments, n);
+	assert_int_equal(f->images.fragment_bytes, bytes);
+	mutex_unlock(&f->images.lock);
+}
+
 static void newest_of_each(void **state)
 {
 	struct images_fixture *f = *state;
@@ -89,8 +98,7 @@ static void newest_of_each(void **state)
 	expect_fragments(f, a, 0, 0, FRAGMENTS_MAX + 1);
 	assert_int_equal(b->n_fragments, FRAGMENTS_MAX);
 	assert_int_equal(drop_all(f, b), FRAGMENTS_MAX);
-	assert_int_equal(f->images.n_fragments, 0);
-	assert_int_equal(f->images.fragment_bytes, 0);
+	expect_all(f, 0, 0);
 }
 
 static void bounded_bytes(void **state)
@@ -106,7 +114,7 @@ static void bounded_bytes(void **state)
 	assert_int_equal(add(f, b, 200 * MIB), 2);
 	assert_int_equal(a->n_fragments, 0);
 	assert_int_equal(b->n_fragments, 2);
-	assert_int_equal(f->images.fragment_bytes, 200 * MIB + 1);
+	expect_all(f, 2, 200 * MIB + 1);
 	assert_int_equal(drop_all(f, b), 2);
 }
 
@@ -121,11 +129,11 @@ static void bounded_number(void **state)
 	}
 	revs[ALL / FRAGMENTS_MAX] = image(f);
 	assert_int_equal(add(f, revs[ALL / FRAGMENTS_MAX], 1), 1);
-	assert_int_equal(f->images.n_fragments, ALL);
+	expect_all(f, ALL, ALL);
 	assert_int_equal(revs[0]->n_fragments, FRAGMENTS_MAX - 1);
 	for (size_t i = 0; i <= ALL / FRAGMENTS_MAX; i++)
 		drop_all(f, revs[i]);
-	assert_int_equal(f->images.n_fragments, 0);
+	expect_all(f, 0, 0);
 }
 
 static bool is_not(const void *user, const struct revision *rev)

@@ -46,7 +46,7 @@ dev_t __wrap_entry_device(int dir, const char *name)
 
 /* ---- A directory ---- */
 
-static void command(const char *format, ...)
+static __attribute__((format(printf, 1, 2))) void command(const char *format, ...)
 {
 	char text[512];
 	va_list args;
