@@ -189,81 +189,6 @@ static void privileges_are_gone(void **state)
 	assert_int_equal(in_child(have_privileges), 0);
 }
 
-/* The rest of the line of /proc/PID/status that begins with @key, without its white space. */
-static void status_of(pid_t pid, const char *key, char *ret, size_t size)
-{
-	char path[64], line[512];
-	*ret = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	FILE *status = fopen(path, "re");
-	assert_non_null(status);
-	while (fgets(line, sizeof(line), status))
-		if (strncmp(line, key, strlen(key)) == 0)
-			snprintf(ret, size, "%s", line + strlen(key) + strspn(line + strlen(key), " \t"));
-	ret[strcspn(ret, "\n")] = 0;
-	fclose(status);
-}
-
-static void expect_status(pid_t pid, const char *key, const char *want)
-{
-	char got[512];
-	status_of(pid, key, got, sizeof(got));
-	size_t n = strlen(got);
-	while (n && got[n - 1] == ' ')
-		got[--n] = 0;
-	if (strcmp(got, want))
-		fail_msg("%s %s, not %s", key, got, want);
-}
-
-/* The inode of a namespace of a process, 0 if it cannot be seen. */
-static ino_t namespace_of(pid_t pid, const char *name)
-{
-	char path[64];
-	struct stat st;
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-	return stat(path, &st) ? 0 : st.st_ino;
-}
-
-static int can_unshare(void)
-{
-	return unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC);
-}
-
-/* What the kernel says of a process without privileges: inside, a user namespace could hide the truth. */
-static void as_seen_from_outside(void **state)
-{
-	static const char *const namespaces[] = {"user", "net", "ipc"};
-	int ready[2], alive[2];
-	char byte;
-	(void)state;
-	if (SANITIZER || geteuid() != 0)
-		skip();
-	assert_int_equal(pipe(ready) | pipe(alive), 0);
-	bool unshares = in_child(can_unshare) == 0;
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(alive[1]);
-		privileges_drop();
-		if (write(ready[1], "x", 1) == 1)
-			(void)!read(alive[0], &byte, 1); /* until this process has looked */
-		_exit(0);
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	expect_status(pid, "Uid:", "65534\t65534\t65534\t65534");
-	expect_status(pid, "Gid:", "65534\t65534\t65534\t65534");
-	expect_status(pid, "Groups:", "");
-	static const char *const sets[] = {"CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"};
-	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
-		expect_status(pid, sets[i], "0000000000000000");
-	for (size_t i = 0; unshares && i < sizeof(namespaces) / sizeof(*namespaces); i++)
-		assert_int_not_equal(namespace_of(pid, namespaces[i]), namespace_of(getpid(), namespaces[i]));
-	close(alive[1]);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	close(alive[0]);
-	close(ready[0]);
-	close(ready[1]);
-}
-
 /* Takes @capability away from this process. */
 static int lose(unsigned capability)
 {
@@ -720,7 +645,6 @@ int main(void)
 		cmocka_unit_test(dies_with_daemon),
 		cmocka_unit_test(dies_when_it_is_too_late),
 		cmocka_unit_test(privileges_are_gone),
-		cmocka_unit_test(as_seen_from_outside),
 		cmocka_unit_test(network_is_closed),
 		cmocka_unit_test(client_can_end_it),
 		cmocka_unit_test(files_have_no_names),

@@ -1,0 +1,189 @@
+/*
+ * What the sandbox asks of kernels with each version of Landlock, and without; and limits that the kernel
+ * refuses. The calls are answered here.
+ */
+#include "convert/cli/worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "gsym/base/sanitizer.h"
+#include "gsym/base/vec.h"
+
+/* Newer than Debian 12's headers: LANDLOCK_ACCESS_NET_*, LANDLOCK_SCOPE_*. */
+enum { BIND_AND_CONNECT = 3, SOCKETS_AND_SIGNALS = 3 };
+
+/* ---- In place of the kernel ---- */
+
+static long version;       /* of Landlock; 0: it is not enabled; -1: it is not known */
+static uint64_t fields[3]; /* of the last ruleset: rights of files, of the network, scopes */
+static size_t fields_size;
+static int ruleset = -1;
+static unsigned restricted;
+
+static long create_ruleset(const void *attr, size_t size)
+{
+	if (!attr) {
+		errno = version < 0 ? ENOSYS : EOPNOTSUPP;
+		return version < 1 ? -1 : version;
+	}
+	assert_true(size <= sizeof(fields));
+	memcpy(fields, attr, size);
+	fields_size = size;
+	return ruleset = memfd_create("ruleset", MFD_CLOEXEC);
+}
+
+long __wrap_syscall(long number, ...);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+	va_list list;
+	long words[5];
+	va_start(list, number);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_landlock_create_ruleset)
+		return create_ruleset((const void *)words[0], (size_t)words[1]);
+	if (number == SYS_landlock_add_rule)
+		return 0;
+	if (number != SYS_landlock_restrict_self)
+		return __real_syscall(number, words[0], words[1], words[2], words[3], words[4]);
+	restricted += words[0] == ruleset;
+	return 0;
+}
+
+static int refused = -1; /* the resource whose limit cannot be read, or */
+static bool may_not_set; /* not be set */
+
+int __real_getrlimit64(int resource, struct rlimit *ret);
+int __wrap_getrlimit64(int resource, struct rlimit *ret);
+int __wrap_getrlimit64(int resource, struct rlimit *ret)
+{
+	errno = EFAULT;
+	return resource == refused && !may_not_set ? -1 : __real_getrlimit64(resource, ret);
+}
+
+int __real_setrlimit64(int resource, const struct rlimit *limit);
+int __wrap_setrlimit64(int resource, const struct rlimit *limit);
+int __wrap_setrlimit64(int resource, const struct rlimit *limit)
+{
+	errno = EPERM;
+	return resource == refused && may_not_set ? -1 : __real_setrlimit64(resource, limit);
+}
+
+static int in_child(int (*test)(void))
+{
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(test());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* ---- Landlock ---- */
+
+/* Rights of files and bytes of attributes of each version, as in landlock(7). */
+static const struct {
+	long version;
+	unsigned rights, size;
+} versions[] = {{1, 13, 8}, {2, 14, 8}, {3, 15, 8}, {4, 15, 16}, {5, 16, 16}, {6, 16, 24}, {7, 16, 24}};
+static size_t which;
+
+static int forbid_all(void)
+{
+	sandbox_enter_directory("/nothing");
+	if (fields[0] != (1ULL << versions[which].rights) - 1)
+		return 1;
+	if (fields_size != versions[which].size)
+		return 2;
+	if (fields_size > 8 && fields[1] != BIND_AND_CONNECT)
+		return 3;
+	if (fields_size > 16 && fields[2] != SOCKETS_AND_SIGNALS)
+		return 4;
+	return restricted != 1 || fcntl(ruleset, F_GETFD) >= 0;
+}
+
+static int permit_network(void)
+{
+	sandbox_enter_network("/nothing");
+	if (fields[0] != (1ULL << versions[which].rights) - 1 || fields[1])
+		return 1;
+	return restricted != 1 || fcntl(ruleset, F_GETFD) >= 0;
+}
+
+static void each_version(void **state)
+{
+	(void)state;
+	if (SANITIZER)
+		skip();
+	for (which = 0; which < ARRAY_SIZE(versions); which++) {
+		version = versions[which].version;
+		assert_int_equal(in_child(forbid_all), 0);
+		assert_int_equal(in_child(permit_network), 0);
+	}
+}
+
+/* No descriptor is taken for a ruleset, and nothing else is left out. */
+static int do_without(void)
+{
+	sandbox_enter_network("/nothing");
+	sandbox_enter_transfer(NULL, 0);
+	return fields_size || restricted || fcntl(STDIN_FILENO, F_GETFD) < 0;
+}
+
+static void no_landlock(void **state)
+{
+	(void)state;
+	if (SANITIZER)
+		skip();
+	for (version = -1; version < 1; version++)
+		assert_int_equal(in_child(do_without), 0);
+}
+
+/* ---- Limits ---- */
+
+static int set_limits(void)
+{
+	return -sandbox_limits(1 << 30, 60, 1 << 20);
+}
+
+static void limits_fail(void **state)
+{
+	static const int resources[] = {RLIMIT_CORE, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA};
+	(void)state;
+	assert_int_equal(in_child(set_limits), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(resources) - (SANITIZER ? 1 : 0); i++) {
+		refused = resources[i];
+		may_not_set = false;
+		assert_int_equal(in_child(set_limits), EFAULT);
+		may_not_set = true;
+		assert_int_equal(in_child(set_limits), EPERM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_version),
+		cmocka_unit_test(no_landlock),
+		cmocka_unit_test(limits_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
