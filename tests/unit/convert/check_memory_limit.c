@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "in_child.h"
+
 #define MIB ((size_t)1 << 20)
 
 enum { ROOM_MIB = 256 };
@@ -49,20 +51,6 @@ static int take(size_t size)
 	if (p == MAP_FAILED)
 		memory_limit_note(size);
 	return p != MAP_FAILED;
-}
-
-/* Runs @test in a child: its exit status. */
-static int in_child(int (*test)(void))
-{
-	int status;
-	fflush(NULL);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(test());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
 }
 
 /* More than there is room for, while next to nothing is used. */

@@ -36,6 +36,7 @@
 #include "convert/cli/worker/privileges.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
+#include "in_child.h"
 
 #ifdef HAVE_SECCOMP
 enum { SECCOMP = 1 };
@@ -43,26 +44,9 @@ enum { SECCOMP = 1 };
 enum { SECCOMP = 0 };
 #endif
 
-enum { SECONDS = 120 };
-
 static bool has_landlock(void)
 {
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 1;
-}
-
-/* Runs @test in a child: its exit status, or 128 and the signal. */
-static int in_child(int (*test)(void))
-{
-	int status;
-	fflush(NULL);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		alarm(SECONDS); /* a limit that does not hold ends the child, too */
-		_exit(test());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* A directory with a file in it. */

@@ -25,6 +25,7 @@
 
 #include "gsym/base/vec.h"
 #include "bpf_run.h"
+#include "wrap_syscall.h"
 
 enum { REFUSED = SECCOMP_RET_ERRNO | EPERM, INSTRUCTIONS_MAX = 4096, UNKNOWN_CALL = 4000 };
 
@@ -62,19 +63,12 @@ int __wrap_seccomp_rule_add(scmp_filter_ctx filter, uint32_t action, int call, u
 }
 
 /* What Landlock is asked for; none of it is done. */
-long __wrap_syscall(long number, ...);
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+static bool answer_call(long number, const long arguments[static 5], long *ret)
 {
-	va_list list;
-	long words[5];
-	va_start(list, number);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		words[i] = va_arg(list, long);
-	va_end(list);
-	if (number == SYS_landlock_restrict_self)
-		return landlock_flags |= words[1];
-	return __real_syscall(number, words[0], words[1], words[2], words[3], words[4]);
+	if (number != SYS_landlock_restrict_self)
+		return false;
+	*ret = landlock_flags |= arguments[1];
+	return true;
 }
 
 /* ---- The filter ---- */

@@ -22,6 +22,8 @@
 
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
+#include "in_child.h"
+#include "wrap_syscall.h"
 
 /* Newer than Debian 12's headers: LANDLOCK_ACCESS_NET_*, LANDLOCK_SCOPE_*. */
 enum { BIND_AND_CONNECT = 3, SOCKETS_AND_SIGNALS = 3 };
@@ -46,24 +48,19 @@ static long create_ruleset(const void *attr, size_t size)
 	return ruleset = memfd_create("ruleset", MFD_CLOEXEC);
 }
 
-long __wrap_syscall(long number, ...);
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+static bool answer_call(long number, const long arguments[static 5], long *ret)
 {
-	va_list list;
-	long words[5];
-	va_start(list, number);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		words[i] = va_arg(list, long);
-	va_end(list);
-	if (number == SYS_landlock_create_ruleset)
-		return create_ruleset((const void *)words[0], (size_t)words[1]);
-	if (number == SYS_landlock_add_rule)
-		return 0;
-	if (number != SYS_landlock_restrict_self)
-		return __real_syscall(number, words[0], words[1], words[2], words[3], words[4]);
-	restricted += words[0] == ruleset;
-	return 0;
+	switch (number) {
+	case SYS_landlock_create_ruleset:
+		*ret = create_ruleset((const void *)arguments[0], (size_t)arguments[1]);
+		return true;
+	case SYS_landlock_add_rule: *ret = 0; return true;
+	case SYS_landlock_restrict_self:
+		restricted += arguments[0] == ruleset;
+		*ret = 0;
+		return true;
+	default: return false;
+	}
 }
 
 static int refused = -1; /* the resource whose limit cannot be read, or */
@@ -83,18 +80,6 @@ int __wrap_setrlimit64(int resource, const struct rlimit *limit)
 {
 	errno = EPERM;
 	return resource == refused && may_not_set ? -1 : __real_setrlimit64(resource, limit);
-}
-
-static int in_child(int (*test)(void))
-{
-	int status;
-	fflush(NULL);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(test());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 /* ---- Landlock ---- */
