@@ -242,6 +242,23 @@ def list_names(program, directory, i, what, server, err, names):
     serve(server, act)
 
 
+def check_facts(program, directory):
+    """Each file has its own size and time; what a server does not say is 0, and not that of the file before."""
+    body = b"".join(b"<response><href>/store/gsymfs1/%s</href><propstat><prop>%s</prop></propstat></response>" % each for each in (
+        (b"all", b"<getcontentlength>7</getcontentlength><getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</getlastmodified>"),
+        (b"none", b""), (b"dir", b"<resourcetype><collection/></resourcetype>"), (b"size", b"<getcontentlength>8</getcontentlength>"),
+        (b"time", b"<getlastmodified>Thu, 01 Jan 1970 00:00:01 GMT</getlastmodified>"),
+        (b"no-time", b"<getcontentlength>-</getcontentlength><getlastmodified>yesterday</getlastmodified>")))
+    path = directory / "facts"
+
+    def act(nasty):
+        reply = Driver(program, nasty.url).run("list", "gsymfs1/", path)
+        expect("facts of files", (reply.err, path.read_text().splitlines()[:5]),
+               ("0", ["gsymfs1/all\t7\t784111777", "gsymfs1/none\t0\t0", "gsymfs1/size\t8\t0", "gsymfs1/time\t0\t1",
+                      "gsymfs1/no-time\t0\t0"]))
+    serve(xml(b"<multistatus>" + body + b"</multistatus>"), act)
+
+
 def check_redirect(program, directory):
     """It is not followed, and what is sent to the server not to another."""
     def at_other(other):
@@ -422,7 +439,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT), (list_names, LIST)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse,
+                check_facts, check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse,
                 check_raced)]
             for job in jobs:
                 job.result()
