@@ -343,7 +343,7 @@ struct worker_begun {
 /* struct store_reply. */
 struct worker_reply {
 	struct worker_header head;
-	int32_t error; /* 0, or a positive errno value */
+	int32_t error; /* 0, or a positive errno; ESTALE: the process is of no use any more (engine.h) */
 	uint32_t pad;
 	uint64_t size;
 	int64_t now;

@@ -23,8 +23,6 @@ static bool keep_files(struct share_offer *offer, const int fds[static SHARE_FIL
 		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
 		all &= fds[i] < 0 || offer->fds[i] >= 0;
 	}
-	if (!all)
-		close_files(offer);
 	return all;
 }
 
@@ -44,11 +42,10 @@ struct share_offer *share_offer_new(struct share_facts *facts, const int fds[sta
 				    struct handle *handle, struct span inputs)
 {
 	struct share_offer *offer = calloc(1, sizeof(*offer));
-	if (!offer || !keep_files(offer, fds)) {
-		free(offer);
+	if (!offer)
 		return NULL;
-	}
-	if (guard_run(copy_inputs, &(struct inputs_copy){&offer->inputs, inputs}) ||
+	if (!keep_files(offer, fds) ||
+	    guard_run(copy_inputs, &(struct inputs_copy){&offer->inputs, inputs}) ||
 	    (handle && handle_check(handle))) {
 		text_deinit(&offer->inputs);
 		close_files(offer);

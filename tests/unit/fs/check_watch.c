@@ -90,7 +90,7 @@ static void visit(const char *path, uint32_t pass)
 	close(dir);
 }
 
-/* What has happened since the last time: the paths, separated by blanks, and words for the flags. */
+/* The events since the last call: paths, separated by blanks, and the names of flags. */
 static void expect(const char *expected)
 {
 	char text[4096] = "";
@@ -220,7 +220,7 @@ static void own_events(void **state)
 	close(dir);
 }
 
-/* What happened before a walk is not told, but what has gone is forgotten. */
+/* Events before a walk are not reported, but directories that are gone are forgotten. */
 static void drained(void **state)
 {
 	(void)state;
