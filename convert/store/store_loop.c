@@ -343,6 +343,13 @@ static int open_error(int err)
 	return err == -ELIBACC || err == -ENOMEM ? err : -EREMOTEIO;
 }
 
+/* What it has open is the store no more: the next request has another open what is at the address now. */
+static void leave_process(struct store *store, const char *why)
+{
+	log_warning(store->log, "store '%s': %s: opening it again", store->config.address, why);
+	lose_process(store, -EREMOTEIO, why, false);
+}
+
 /* Takes what has come, but not for ever from a process that never ends to speak. */
 static void receive(struct store *store)
 {
@@ -362,7 +369,7 @@ static void receive(struct store *store)
 		if (err && msg.head.type == WORKER_REPLY && !msg.head.serial && err != -EPROTO)
 			lose_process(store, open_error(err), msg.reply.text, true);
 		else if (err == -ESTALE)
-			lose_process(store, -EREMOTEIO, msg.reply.text, false);
+			leave_process(store, msg.reply.text);
 		else if (err)
 			lose_process(store, -EREMOTEIO,
 				     "the process of the store is not of this version, "
