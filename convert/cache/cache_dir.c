@@ -206,7 +206,7 @@ static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 /* Removes a temporary file unless its writer still holds the lock. */
 static void remove_stale(int dir, const char *name, const struct log *log)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(dir, name, 0) == 0)
@@ -262,22 +262,6 @@ struct cache_sum cache_dir_clean(int dir, const struct log *log)
 	}
 	closedir(d);
 	return sum;
-}
-
-void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
-{
-	DIR *d = open_listing(dir);
-	int64_t until = time(NULL) - seconds;
-	if (!d)
-		return;
-	for (struct dirent *e; (e = readdir(d));) {
-		struct stat st;
-		if (is_temporary(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    st.st_mtime < until && unlinkat(dir, e->d_name, 0) == 0)
-			log_info(log, "cache: removed '%s', the stale temporary file of a crashed daemon",
-				 e->d_name);
-	}
-	closedir(d);
 }
 
 /* Least recently used files first, for each owner. */

@@ -35,9 +35,6 @@ struct cache_sum {
  */
 struct cache_sum cache_dir_clean(int dir, const struct log *log);
 
-/* Removes temporary files older than @seconds, on file systems where locks may not work. */
-void cache_dir_expire(int dir, int64_t seconds, const struct log *log);
-
 struct cache_bounds {
 	uint64_t limit;  /* bytes above which files are evicted, */
 	uint64_t target; /* until so many are left */

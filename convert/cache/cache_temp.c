@@ -22,15 +22,20 @@ enum {
 };
 
 /*
- * Takes the lock that marks the file as being written. 0, -EEXIST if a daemon that starts removed the file
- * first, or what failed.
+ * Opened for writing, since NFS locks nothing else. 0, -EEXIST if a starting daemon removed the file first,
+ * or what failed.
  */
-static int lock_temp(int fd)
+static int lock_temp(const struct cache *cache, struct cache_temp *temp)
 {
-	struct stat st;
-	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st))
+	struct stat st, locked;
+	temp->lock = openat(cache->dir, temp->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (temp->lock < 0)
+		return errno == ENOENT ? -EEXIST : -errno;
+	if (flock(temp->lock, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK ? -EEXIST : -errno;
-	return st.st_nlink > 0 ? 0 : -EEXIST;
+	if (fstat(temp->fd, &st) || fstat(temp->lock, &locked))
+		return -errno;
+	return st.st_ino == locked.st_ino && st.st_nlink > 0 ? 0 : -EEXIST;
 }
 
 void cache_temp_close(struct cache *cache, struct cache_temp *temp)
@@ -39,19 +44,21 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp)
 		unlinkat(cache->dir, temp->name, 0);
 	if (temp->fd >= 0)
 		close(temp->fd);
-	*temp = (struct cache_temp){.fd = -1};
+	if (temp->lock >= 0)
+		close(temp->lock);
+	*temp = CACHE_TEMP_NONE;
 }
 
 static int temp_open(struct cache *cache, struct cache_temp *ret)
 {
-	struct cache_temp temp = {.fd = -1};
+	struct cache_temp temp = CACHE_TEMP_NONE;
 	int err = -EEXIST;
 	for (int i = 0; i < TEMP_TRIES && err == -EEXIST; i++) {
 		snprintf(temp.name, sizeof(temp.name), CACHE_TEMP_PREFIX "%ld-%u", (long)getpid(),
 			 atomic_fetch_add(&cache->next_temp, 1));
 		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				 0600);
-		err = temp.fd < 0 ? -errno : lock_temp(temp.fd);
+		err = temp.fd < 0 ? -errno : lock_temp(cache, &temp);
 		if (!err)
 			*ret = temp;
 		else if (temp.fd >= 0)

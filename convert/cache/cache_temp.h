@@ -8,10 +8,16 @@
 
 enum { CACHE_TEMP_NAME_SIZE = 48 };
 
+/*
+ * The lock marks the file as being written. It is of another descriptor than @fd, which workers and the
+ * process of a store get: theirs would keep the lock when this process was killed, until they end as well.
+ */
 struct cache_temp {
-	int fd;
+	int fd, lock;
 	char name[CACHE_TEMP_NAME_SIZE];
 };
+
+#define CACHE_TEMP_NONE ((struct cache_temp){.fd = -1, .lock = -1})
 
 /*
  * Creates a temporary file, not yet visible under any key. If the directory was removed, makes another. 0 or

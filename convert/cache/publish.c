@@ -110,7 +110,8 @@ int cache_temp_open_memory(struct cache *cache, const struct cache_key *key, str
 		return diag_set(diag, -ENOSPC,
 				"cache directory '%s' is full, and so is the memory used instead",
 				cache->path);
-	struct cache_temp temp = {.fd = memfd_create("gsymfs-converted", MFD_CLOEXEC)};
+	struct cache_temp temp = CACHE_TEMP_NONE;
+	temp.fd = memfd_create("gsymfs-converted", MFD_CLOEXEC);
 	if (temp.fd < 0)
 		return diag_set(diag, -errno, "no memory for a converted file: %s", strerror(errno));
 	*ret = temp;

@@ -259,7 +259,7 @@ static bool convert(const struct converter *converter, const struct convert_requ
 		.out = ret,
 		.input = -1,
 		.binary = -1,
-		.temp = {.fd = -1},
+		.temp = CACHE_TEMP_NONE,
 		.in_memory = in_memory,
 		.fragment = -1,
 		.started_ms = monotonic_ms(),

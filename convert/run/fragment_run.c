@@ -29,7 +29,7 @@ static int start(const struct converter *converter, const struct convert_request
 		.out = &run->outcome,
 		.input = -1,
 		.binary = -1,
-		.temp = {.fd = -1},
+		.temp = CACHE_TEMP_NONE,
 		.fragment = -1,
 	};
 	*ret = run;

@@ -26,7 +26,7 @@ struct share_offer *share_again(const struct converter *converter, const struct 
 				  .out = &unused,
 				  .input = -1,
 				  .binary = -1,
-				  .temp = {.fd = -1},
+				  .temp = CACHE_TEMP_NONE,
 				  .fragment = -1};
 	if (!converter->share || !handle || !handle->pending)
 		return NULL;

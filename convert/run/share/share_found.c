@@ -30,7 +30,7 @@ void share_found_deinit(struct share_found *found, struct cache *cache)
 	text_deinit(&found->inputs);
 	text_deinit(&found->notes);
 	cache_temp_close(cache, &found->copy);
-	*found = (struct share_found){.copy = {.fd = -1}};
+	*found = (struct share_found){.copy = CACHE_TEMP_NONE};
 }
 
 /* Or a store that sends without end, or little that is much when it is decompressed, would fill the disk. */

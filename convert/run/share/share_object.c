@@ -71,7 +71,7 @@ int share_object_take(const struct converter *converter, const struct convert_re
 		      struct store_reply *reply, struct handle **ret, struct gsym_diag *diag)
 {
 	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
-	struct share_found found = {.copy = {.fd = -1}};
+	struct share_found found = {.copy = CACHE_TEMP_NONE};
 	struct store_key key;
 	*reply = (struct store_reply){.err = 0};
 	int err = make_facts(converter, request, fd, &facts, &key);
@@ -115,7 +115,7 @@ static int note_present(int err, const struct store_reply *reply, struct share_o
 /* Fills in @ret. 0; -EEXIST: the store has it, and it is sound; or another negative errno. */
 static int compare_stored(const struct converter *converter, struct share_offer *ret, struct gsym_diag *diag)
 {
-	struct share_found found = {.copy = {.fd = -1}};
+	struct share_found found = {.copy = CACHE_TEMP_NONE};
 	struct store_reply reply;
 	int err = receive(converter->share, &ret->facts, &ret->key, &reply, &found, diag);
 	share_found_deinit(&found, converter->share->cache);

@@ -64,7 +64,7 @@ static struct share_turn *turn_new(const struct convert_job *job)
 	struct share_turn *turn = calloc(1, sizeof(*turn));
 	if (!turn)
 		return NULL;
-	turn->got.fd = turn->found.copy.fd = -1;
+	turn->got = turn->found.copy = CACHE_TEMP_NONE;
 	turn->result = SHARE_DOWN;
 	if (share_facts_make(job, &turn->facts) == 0)
 		return turn;

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "convert/cache/cache_temp.h"
+
 enum { BLOCK = 64 * 1024, NAME_SIZE = CACHE_KEY_SIZE + 8 };
 
 struct place {
@@ -230,6 +232,25 @@ static void directories_that_are_refused(void **state)
 	assert_int_equal(open_dir(path, &fd, &own, "cannot create: Not a directory"), -ENOTDIR);
 }
 
+/* A daemon that ends closes its own descriptors, while a worker may still have the one that it writes to. */
+static void temporary_file_of_the_dead(void **state)
+{
+	const struct place *p = *state;
+	struct cache cache = {.path = (char *)p->path, .dir = p->dir};
+	struct gsym_diag diag = {""};
+	struct cache_temp temp;
+	assert_int_equal(cache_temp_open(&cache, &temp, &diag), 0);
+	int of_worker = dup(temp.fd);
+	assert_true(of_worker >= 0);
+	cache_dir_clean(p->dir, &p->log);
+	assert_int_equal(faccessat(p->dir, temp.name, F_OK, 0), 0);
+	close(temp.fd);
+	close(temp.lock);
+	cache_dir_clean(p->dir, &p->log);
+	assert_int_equal(faccessat(p->dir, temp.name, F_OK, 0), -1);
+	close(of_worker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +261,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_large_file_evicts_no_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_owners_shrink_alike, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_own_files_go, setup, teardown),
+		cmocka_unit_test_setup_teardown(temporary_file_of_the_dead, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

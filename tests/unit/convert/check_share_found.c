@@ -74,7 +74,7 @@ static void put_failure(struct fixture *f, const char *message)
 /* 0 if the object is believed, with its message. */
 static int check(struct fixture *f, const char *message)
 {
-	struct share_found found = {.copy = {.fd = -1}};
+	struct share_found found = {.copy = CACHE_TEMP_NONE};
 	struct gsym_diag diag = {""};
 	int err = share_found_check(&found, &f->share, &f->facts, &f->key, f->fd, &f->reply, &diag);
 	if (!err && message)
