@@ -22,7 +22,7 @@ from pathlib import Path
 import inputs
 from injection import CLASSES, SHORT, Injection, Tally, choose, class_of, error_name, errors_of, is_crash
 
-LIMIT = 120  # seconds until a command counts as one that hangs
+LIMIT = 300  # seconds until a command counts as one that hangs
 JOBS = 2
 SAMPLE = 2  # occurrences of each call of each process in the short form
 OTHER_NAMES = ("addr2line", "llvm-symbolizer")

@@ -25,7 +25,7 @@ from pathlib import Path
 import inputs
 from injection import CLASSES, Injection, Tally, choose, errors_of
 
-LIMIT = 60  # seconds until something counts as hung
+LIMIT = 300  # seconds until something counts as hung
 SAMPLE = 1  # occurrences of each call in the short form
 COPIES = 40  # files of a daemon that serves
 JOBS = 2

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import inputs
 
-LIMIT = 180  # seconds until something counts as hung
+LIMIT = 600  # seconds until something counts as hung
 IMAGES = 12
 READERS = 3
 RENAME_EXCHANGE, AT_FDCWD = 2, -100

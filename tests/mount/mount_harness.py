@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 from lib.peers import is_32_bit  # noqa: E402
 
 # Seconds until something counts as hung; no test asserts that anything is faster.
-LIMIT = int(os.environ.get("MOUNT_TEST_LIMIT", "180"))
+LIMIT = int(os.environ.get("MOUNT_TEST_LIMIT", "600"))
 GSYMFS = os.environ.get("GSYMFS", "gsymfs")
 GSYM = os.environ.get("GSYM", "gsym")
 BAD_WORKER = os.environ.get("BAD_WORKER", "")

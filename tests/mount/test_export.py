@@ -183,8 +183,8 @@ oplocks = no
 """ % ((self.port,) + (self.dir,) * 7 + (self.test.mnt,)))
 
     def client(self, *commands):
-        done = run("smbclient", "-s", os.path.join(self.dir, "smb.conf"), "-N", "-p", str(self.port), "//127.0.0.1/sym", "-c",
-                   ";".join(commands))
+        done = run("smbclient", "-s", os.path.join(self.dir, "smb.conf"), "-N", "-t", str(LIMIT), "-p", str(self.port),
+                   "//127.0.0.1/sym", "-c", ";".join(commands))
         return done.stdout
 
     def fetch(self, paths, where):

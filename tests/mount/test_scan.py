@@ -272,7 +272,7 @@ class ScanTest(MountTest):
         self.assertNotIn("vast", daemon.log())
 
     def test_hashing_delays_no_other_file(self):
-        path = self.plain("large", 1 << 30)
+        path = self.plain("large", 64 << 20)
         relay = Relay(self)
         relay.hold("hash")
         daemon = self.mount("worker=" + relay.worker)
