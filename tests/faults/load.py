@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import inputs
@@ -25,6 +26,7 @@ import inputs
 LIMIT = 600  # seconds until something counts as hung
 IMAGES = 12
 READERS = 3
+REST_MAX = 10  # seconds
 RENAME_EXCHANGE, AT_FDCWD = 2, -100
 KNOWN = (errno.EIO, errno.ESTALE, errno.EINTR, errno.ENOMEM)
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)  # of a mount whose daemon was killed
@@ -57,15 +59,15 @@ class Load:
         for path in (self.source, self.mnt, self.cache, self.place / "shared"):
             path.mkdir(mode=0o700)
         self.log_path = self.place / "log"
-        self.counts, self.complaints, self.lock = {}, [], threading.Lock()
-        self.stop = threading.Event()
+        self.counts, self.complaints, self.lock = Counter(), [], threading.Lock()
+        self.stop, self.rest = threading.Event(), 0
         self.make_images()
         self.process = None
         self.start()
 
     def count(self, what, n=1):
         with self.lock:
-            self.counts[what] = self.counts.get(what, 0) + n
+            self.counts[what] += n
 
     def complain(self, what):
         with self.lock:
@@ -245,9 +247,18 @@ class Load:
 
     def kill_some(self, rng):
         self.evict(rng)
+        before = self.counts["answers"]
         for _ in range(5):
             self.kill_one(rng)
             self.stop.wait(rng.random() / 10)
+        self.rest = 0 if self.counts["answers"] > before else min(2 * self.rest + 0.1, REST_MAX)
+        self.let_answer(before)
+
+    def let_answer(self, before):
+        """Kills come less often while they leave no time for an answer, as on a machine that is busy with other work."""
+        end = time.monotonic() + self.rest
+        while self.counts["answers"] == before and time.monotonic() < end and not self.stop.is_set():
+            self.stop.wait(0.02)
 
     def kill_all(self, rng):
         """The daemon itself; its cache stays as it is."""
