@@ -139,7 +139,7 @@ static void without_privileges(void **state)
 	end(&inmate);
 }
 
-/* As where an administrator has turned them off: what else needs a capability is done before it is given up. */
+/* As where they are turned off: what else needs a capability is done before all are dropped. */
 static void without_user_namespaces(void **state)
 {
 	char path[64];
