@@ -255,7 +255,7 @@ int callsites_apply(const struct callsites_file *file, struct listed_place *plac
 {
 	size_t n = file->functions.n;
 	int err = find_records(file, places, records, pool, !append, diag);
-	CLEANUP(freep) uint32_t *order = malloc((n + 1) * sizeof(*order));
+	CLEANUP(freep) uint32_t *order = err ? NULL : malloc((n + 1) * sizeof(*order));
 	if (!err && !order)
 		err = diag_set(diag, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n && !err; i++)

@@ -160,6 +160,35 @@ def check_files(gsym):
             compare(gsym, f"debug file with {guid}, CRC ^ {crc}", path, m.LINES if found else {0x1000: ["main"]}, made.base)
 
 
+def check_ids(gsym):
+    """Which entry of the debug directory has the id."""
+    good, other = m.codeview(), m.codeview(uuid.UUID(int=5))
+    named = [  # entries, and whether the id is that of @good
+        ("after another kind", [(m.POGO, other), (m.CODEVIEW, good)], True),
+        ("before others", [(m.CODEVIEW, good), (m.CODEVIEW, other), (m.POGO, other)], True),
+        ("after that of an older format", [(m.CODEVIEW, b"NB10" + other[4:]), (m.CODEVIEW, good)], True),
+        ("after one of zeros", [(m.CODEVIEW, m.codeview(uuid.UUID(int=0))), (m.CODEVIEW, good)], True),
+        ("after one that is cut", [(m.CODEVIEW, other[:23]), (m.CODEVIEW, good)], True),
+        ("without a path", [(m.CODEVIEW, good[:24])], True),
+        ("of another kind only", [(m.POGO, good)], False),
+        ("none", [(m.CODEVIEW, good[:23])], False)]
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.exe")
+        for what, entries, found in named:
+            made = m.program(dwarf=False, id=False)
+            made.debug_entries(entries)
+            path.write_bytes(made.file())
+            if uuid_of(gsym, path) != (m.GUID.hex if found else ""):
+                failures.append(f"id {what}: {uuid_of(gsym, path)}")
+        made = m.program(dwarf=False, id=False)
+        made.debug_entries([(m.CODEVIEW, good)], mapped=False)
+        data = made.file()
+        unset, at = struct.pack("<4I", m.CODEVIEW, len(good), 0, 0), data.index(good)
+        path.write_bytes(data.replace(unset, unset[:12] + struct.pack("<I", at)))
+        if uuid_of(gsym, path) != m.GUID.hex:
+            failures.append(f"id by its offset in the file: {uuid_of(gsym, path)}")
+
+
 def check_go(gsym):
     made = m.Maker(base=pclntab.TEXT - m.PAGE)
     made.add(".text", bytes(0x100), m.CODE)
@@ -335,7 +364,7 @@ def check_cut(gsym):
 
 def main():
     gsym = gsym_program(sys.argv[1])
-    for check in (check_machines, check_names, check_exports, check_unwind, check_thunks, check_files, check_go, check_programs,
+    for check in (check_machines, check_names, check_exports, check_unwind, check_thunks, check_files, check_ids, check_go, check_programs,
                   check_damaged, check_overlaps, check_cut):
         check(gsym)
     print("\n".join(failures))

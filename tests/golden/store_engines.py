@@ -283,6 +283,9 @@ def check_secrets(program):
                 case.expect("the token is not shown", bool(token) and token in reply.text, False)
             secret.unlink()
             case.expect("no file with a token", case.get("entry", f"--bearer={secret}")[0].err, "EACCES")
+            os.mkfifo(secret)  # that an engine waited for would not answer
+            case.expect("a FIFO for a token", case.get("entry", f"--bearer={secret}")[0].err, "EACCES")
+            secret.unlink()
             case.driver.address = server.url.replace("/store", "/basic")
             case.expect("without a password", case.get("entry")[0].err, "EACCES")
             for password, wanted in (("wrong-password", "EACCES"), ("the-password", "0")):

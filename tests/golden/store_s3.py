@@ -158,6 +158,9 @@ def check_credentials(program, server, directory):
     expect("from no profile", Case(program, server, directory, AWS_PROFILE="none").put(ENTRY, b"x").err, "EACCES")
     path.write_text("[default]\naws_access_key_id=KEY1\naws_secret_access_key=" + "x" * 5000)
     expect("a long secret", case.put(ENTRY, b"x").err, "EACCES")
+    path.unlink()
+    os.mkfifo(path)  # that a process waited for would not come
+    expect("a FIFO", case.put(ENTRY, b"x").err, "EACCES")
     other = Path(directory) / "other"
     other.write_text(f"[default]\naws_access_key_id=KEY1\naws_secret_access_key={SECRET}\n")
     expect("from another file", Case(program, server, directory, AWS_SHARED_CREDENTIALS_FILE=str(other)).put(ENTRY, b"x").err, "0")

@@ -14,6 +14,13 @@ PAGE, FILE_ALIGN = 0x1000, 0x200
 GUID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 
 
+CODEVIEW, POGO = 2, 13  # entries of the debug directory
+
+
+def codeview(guid=GUID, age=1, path=b"x.pdb\0"):
+    return b"RSDS" + guid.bytes_le + struct.pack("<I", age) + path
+
+
 def align(n, to):
     return -(-n // to) * to
 
@@ -113,10 +120,15 @@ class Maker:
         self.directories[EXCEPTION] = (self.add(".pdata", table + infos), size)
 
     def id(self, guid=GUID, age=1, section=".buildid"):
-        rva = self.next_rva()
-        record = b"RSDS" + guid.bytes_le + struct.pack("<I", age) + b"x.pdb\0"
-        data = struct.pack("<IIHHIIII", 0, 0, 0, 0, 2, len(record), rva + 28, 0) + record
-        self.directories[DEBUG] = (self.add(section, data), 28)
+        self.debug_entries([(CODEVIEW, codeview(guid, age))], section)
+
+    def debug_entries(self, entries, section=".buildid", mapped=True):
+        """@entries: (type, record), in this order. Not @mapped: records have no address."""
+        at, records, table = self.next_rva() + 28 * len(entries), b"", b""
+        for kind, record in entries:
+            table += struct.pack("<IIHHIIII", 0, 0, 0, 0, kind, len(record), at + len(records) if mapped else 0, 0)
+            records += record
+        self.directories[DEBUG] = (self.add(section, table + records), len(table))
 
     def _symbols(self):
         strings, table = b"", b""

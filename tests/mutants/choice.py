@@ -69,7 +69,7 @@ TESTS = {
     "convert/cli/shared": ("golden store", *STORE, "mount-store_command", "mount-shared"),
     "convert/cli/symbolizer": ("golden symbolizer", "no memory", "symbolizer clients", "addr2line-real", "symbolizer-real"),
     "convert/cli/worker": ("fs-sandbox", "object lookup", "mount-worker", "mount-debuginfod", "mount-neighbours", "mount-lookup",
-                           "mount-fragment", "golden store"),
+                           "mount-fragment", "mount-breakpad", "golden store"),
     "fs": ("mount-daemon", "mount-tools", "completion", "manuals", *MOUNT),
     "fs/sys": ("fs-slots", "mount-daemon", "mount-metrics", "mount-fair", "mount-idle", "mount-access", "mount-watch", *MOUNT),
     "fs/name": ("fs-name", "fs-node", "fuzz-path_name", "mount-names", "mount-by_path", *MOUNT),

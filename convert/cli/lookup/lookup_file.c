@@ -79,12 +79,10 @@ static size_t index_of(const struct lookup_files *files, const char *path, size_
 
 static int add(struct lookup_files *files, const char *path, size_t size)
 {
-	struct lookup_file *file = file_new(path, size);
-	if (!file || vec_push(&files->list, file)) {
-		if (file)
-			file_free(file);
+	struct lookup_file *file = vec_reserve(&files->list, 1) ? NULL : file_new(path, size);
+	if (!file)
 		return -ENOMEM;
-	}
+	files->list.v[files->list.n++] = file;
 	return 0;
 }
 

@@ -245,12 +245,10 @@ int module_find(struct module_table *table, const struct symbol_query *query, st
 			return (*ret)->err;
 		}
 	}
-	struct symbol_module *module = module_new(query);
-	if (!module || vec_push(&table->list, module)) {
-		if (module)
-			module_free(module);
+	struct symbol_module *module = vec_reserve(&table->list, 1) ? NULL : module_new(query);
+	if (!module)
 		return -ENOMEM;
-	}
+	table->list.v[table->list.n++] = module;
 	module->err = module_open(table, query, module);
 	move_to_front(table, table->list.n - 1);
 	shrink(table);

@@ -1,9 +1,10 @@
 /*
  * The sandbox from outside: what /proc says of a process in it. Inside, a user namespace could hide the
- * truth, and the filter refuses the question.
+ * truth, and the filter refuses the question. Linked with --wrap.
  */
 #include "convert/cli/worker/sandbox.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,19 @@
 #include "convert/cli/worker/privileges.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
+
+int __real_unshare(int flags);
+int __wrap_unshare(int flags);
+
+static bool has_user_namespaces = true;
+
+int __wrap_unshare(int flags)
+{
+	if (has_user_namespaces || !(flags & CLONE_NEWUSER))
+		return __real_unshare(flags);
+	errno = EPERM;
+	return -1;
+}
 
 /* A process that is looked at. */
 struct inmate {
@@ -95,13 +109,14 @@ static void expect_no_capabilities(pid_t pid)
 		expect_status(pid, sets[i], "0000000000000000");
 }
 
-static bool can_unshare(void)
+/* Whether a process may unshare this, and change its root directory then. */
+static bool can_unshare(int flags)
 {
 	int status;
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) != 0);
+		_exit(__real_unshare(flags) || chroot("/"));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return status == 0;
 }
@@ -117,9 +132,31 @@ static void without_privileges(void **state)
 	expect_status(inmate.pid, "Gid:", "65534\t65534\t65534\t65534");
 	expect_status(inmate.pid, "Groups:", "");
 	expect_no_capabilities(inmate.pid);
-	for (size_t i = 0; can_unshare() && i < ARRAY_SIZE(namespaces); i++)
+	for (size_t i = 0;
+	     can_unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) && i < ARRAY_SIZE(namespaces); i++)
 		assert_int_not_equal(namespace_of(inmate.pid, namespaces[i]),
 				     namespace_of(getpid(), namespaces[i]));
+	end(&inmate);
+}
+
+/* As where they are turned off: what else needs a capability is done before all are dropped. */
+static void without_user_namespaces(void **state)
+{
+	char path[64];
+	struct stat st;
+	(void)state;
+	if (SANITIZER || geteuid() != 0 || !can_unshare(CLONE_NEWNET | CLONE_NEWIPC))
+		skip();
+	has_user_namespaces = false;
+	const struct inmate inmate = start(privileges_drop);
+	has_user_namespaces = true;
+	expect_status(inmate.pid, "Uid:", "65534\t65534\t65534\t65534");
+	expect_no_capabilities(inmate.pid);
+	assert_int_equal(namespace_of(inmate.pid, "user"), namespace_of(getpid(), "user"));
+	assert_int_not_equal(namespace_of(inmate.pid, "net"), namespace_of(getpid(), "net"));
+	assert_int_not_equal(namespace_of(inmate.pid, "ipc"), namespace_of(getpid(), "ipc"));
+	snprintf(path, sizeof(path), "/proc/%d/root/proc", inmate.pid);
+	assert_int_equal(stat(path, &st), -1);
 	end(&inmate);
 }
 
@@ -157,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_privileges),
+		cmocka_unit_test(without_user_namespaces),
 		cmocka_unit_test(with_files_or_network),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,70 +2,18 @@
  * Out of memory: the first allocation fails, then the second, and so on until none does. Every function must
  * say -ENOMEM and leave nothing behind; the last round must give the whole answer. Linked with --wrap.
  */
+#include "gsym/codec/filetab.h"
+#include "gsym/codec/strtab.h"
 #include "gsym/read/intervals.h"
 #include "gsym/read/reader.h"
 #include "gsym/write/copier.h"
 
 #include "sample.h"
+#include "tests/unit/wrap_malloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void __real_free(void *p);
-void *__wrap_realloc(void *p, size_t size);
-char *__wrap_strdup(const char *text);
-void __wrap_free(void *p);
-
-static long allowed = -1; /* allocations until one fails; negative: none does */
-
-static bool fails(void)
-{
-	return allowed >= 0 && allowed-- == 0;
-}
-
-static long live; /* allocations that were not freed */
-
-static void *counted(void *p)
-{
-	live += p != NULL;
-	return p;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : counted(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	if (fails())
-		return NULL;
-	void *moved = __real_realloc(p, size);
-	return p ? moved : counted(moved);
-}
-
-char *__wrap_strdup(const char *text)
-{
-	char *copy = __wrap_malloc(strlen(text) + 1);
-	return copy ? strcpy(copy, text) : NULL;
-}
-
-void __wrap_free(void *p)
-{
-	live -= p != NULL;
-	__real_free(p);
-}
 
 /* Enough strings, files and rows to make every table grow. */
 static int write_functions(struct gsym_writer *w)
@@ -279,11 +227,40 @@ static void every_allocation_may_fail(void **state)
 	free(data);
 }
 
+static int make_strings(const struct gsym_reader *r)
+{
+	(void)r;
+	struct strtab strings;
+	int err = strtab_init(&strings, UINT32_MAX);
+	if (!err)
+		strtab_deinit(&strings);
+	return err;
+}
+
+static int make_files(const struct gsym_reader *r)
+{
+	(void)r;
+	struct filetab files;
+	int err = filetab_init(&files);
+	if (!err)
+		filetab_deinit(&files);
+	return err;
+}
+
+/* Without memory there is none, and nothing to free. */
+static void tables(void **state)
+{
+	(void)state;
+	assert_int_equal(count_rounds(NULL, make_strings), 3);
+	assert_int_equal(count_rounds(NULL, make_files), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_allocation_may_fail),
 		cmocka_unit_test(intervals),
+		cmocka_unit_test(tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,270 @@
+/* The files of a conversion before its worker starts: what is wrong with one decides what is remembered. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "convert/cache/publish.h"
+#include "convert/run/convert_job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool has_memory = true; /* for files in memory */
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+	if (has_memory)
+		return __real_memfd_create(name, flags);
+	errno = ENOMEM;
+	return -1;
+}
+
+struct fixture {
+	char root[64], cache_path[80];
+	struct log log;
+	struct cache cache;
+	struct converter converter;
+	struct cache_key key;
+	struct convert_request request;
+	struct outcome out;
+	struct convert_job job;
+};
+
+static void in_root(const struct fixture *f, const char *name, char ret[static 128])
+{
+	snprintf(ret, 128, "%s/%s", f->root, name);
+}
+
+static void write_file(const struct fixture *f, const char *name, const char *text)
+{
+	char path[128];
+	in_root(f, name, path);
+	FILE *file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static struct convert_input scanned(const struct fixture *f, const char *name)
+{
+	struct stat st;
+	char path[128];
+	in_root(f, name, path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	struct convert_input input = {.path = name, .state = file_state_of(fd, &st, true)};
+	close(fd);
+	return input;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	*state = f;
+	strcpy(f->root, "/tmp/check-job-XXXXXX");
+	assert_non_null(mkdtemp(f->root));
+	snprintf(f->cache_path, sizeof(f->cache_path), "%s/cache", f->root);
+	assert_int_equal(cache_open(&f->cache, f->cache_path, 1 << 30, 0, &f->log, NULL), 0);
+	write_file(f, "source", "debug data");
+	write_file(f, "binary", "code");
+	write_file(f, "other", "something else");
+	strcpy(f->key.text, "0102-03");
+	f->converter = (struct converter){.root = f->root, .cache = &f->cache, .log = &f->log};
+	f->request = (struct convert_request){
+		.source = scanned(f, "source"), .binary = scanned(f, "binary"), .key = &f->key};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+	has_memory = true;
+	cache_close(&f->cache);
+	snprintf(command, sizeof(command), "rm -r '%s'", f->root);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+/* Begins anew. */
+static struct convert_job *job_of(struct fixture *f)
+{
+	f->out = (struct outcome){.err = 0};
+	f->job = (struct convert_job){.converter = &f->converter,
+				      .request = &f->request,
+				      .out = &f->out,
+				      .input = -1,
+				      .binary = -1,
+				      .temp = CACHE_TEMP_NONE,
+				      .fragment = -1};
+	return &f->job;
+}
+
+static int count_entries(const char *directory)
+{
+	int n = -2; /* "." and ".." */
+	DIR *dir = opendir(directory);
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* It fails with this outcome, and nothing is left open or in the cache. */
+static void assert_fails(struct fixture *f, enum verdict verdict, int err, const char *message)
+{
+	int lowest = dup(STDIN_FILENO);
+	close(lowest);
+	assert_true(job_prepare(job_of(f)) < 0);
+	job_close(&f->job);
+	int after = dup(STDIN_FILENO);
+	close(after);
+	assert_int_equal(after, lowest);
+	assert_int_equal(f->out.verdict, verdict);
+	assert_int_equal(f->out.err, err);
+	if (!strstr(f->out.diag.text, message))
+		fail_msg("'%s' in '%s'", message, f->out.diag.text);
+	assert_int_equal(count_entries(f->cache_path), 0);
+}
+
+static void all_are_opened(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(job_prepare(job_of(f)), 0);
+	assert_true(f->job.input >= 0 && f->job.binary >= 0 && f->job.temp.fd >= 0 && f->job.fragment >= 0);
+	assert_int_equal(job_check_input(&f->job), 0);
+	job_close(&f->job);
+	f->request.binary.path = NULL;
+	assert_int_equal(job_prepare_fragments(job_of(f)), 0);
+	assert_true(f->job.input >= 0 && f->job.binary < 0 && f->job.temp.fd < 0 && f->job.fragment >= 0);
+	job_close(&f->job);
+}
+
+/* Of either file: none of that name, or another one, is a file that changed since it was scanned. */
+static void replaced(void **state)
+{
+	struct fixture *f = *state;
+	char link[128];
+	in_root(f, "link", link);
+	assert_int_equal(symlink(link, link), 0);
+	static const char *const others[] = {"none", "other", "other/file", "link", "cache"};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(others); i++) {
+		struct convert_input *input = i % 2 ? &f->request.binary : &f->request.source;
+		const struct convert_input was = *input;
+		char message[64];
+		input->path = others[i / 2];
+		snprintf(message, sizeof(message), "'%.20s' changed since it was scanned", input->path);
+		assert_fails(f, VERDICT_REPLACED, -ESTALE, message);
+		*input = was;
+	}
+	assert_int_equal(job_prepare(job_of(f)), 0);
+	job_close(&f->job);
+}
+
+/* What the machine lacks is never taken for a fault of the file. */
+static void machine(void **state)
+{
+	struct fixture *f = *state;
+	static char name[NAME_MAX + 2];
+	const struct convert_input was = f->request.source;
+	memset(name, 'x', sizeof(name) - 1);
+	f->request.source.path = name;
+	assert_fails(f, VERDICT_TRANSIENT, -EIO, "cannot open: File name too long");
+	f->request.source = was;
+	f->converter.root = "/none";
+	assert_fails(f, VERDICT_REPLACED, -ESTALE, "'source' changed");
+	f->converter.root = f->root;
+	has_memory = false;
+	assert_fails(f, VERDICT_TRANSIENT, -EIO, "cannot make a file in memory: Cannot allocate memory");
+}
+
+static void descriptors(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit was, less;
+	int lowest = dup(STDIN_FILENO), n = 0;
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	for (int err = -1; err; n++) {
+		less = (struct rlimit){.rlim_cur = (rlim_t)(lowest + n), .rlim_max = was.rlim_max};
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+		err = job_prepare(job_of(f));
+		job_close(&f->job);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+		if (!err)
+			continue;
+		assert_int_equal(f->out.verdict, VERDICT_TRANSIENT);
+		assert_int_equal(f->out.err, -EIO);
+		assert_non_null(strstr(f->out.diag.text, "Too many open files"));
+	}
+	assert_int_equal(n, 6); /* so many at least, as a directory is open while a file in it is opened */
+}
+
+/* A cache that is full is replaced by memory, of which it may have none left. */
+static void full_cache(void **state)
+{
+	struct fixture *f = *state;
+	atomic_store(&f->cache.retry_at, INT64_MAX);
+	assert_int_equal(job_prepare(job_of(f)), 0);
+	assert_true(f->job.in_memory && f->job.temp.fd >= 0 && !f->job.temp.name[0]);
+	job_close(&f->job);
+	f->cache.memory = 0;
+	const time_t now = time(NULL);
+	assert_int_equal(job_prepare(job_of(f)), -ENOSPC);
+	assert_true(f->job.in_memory && !f->job.no_room);
+	assert_int_equal(f->out.verdict, VERDICT_FAILED);
+	assert_int_equal(f->out.err, -ENOSPC);
+	assert_true(f->out.again >= now + CACHE_RETRY_SECONDS);
+	job_close(&f->job);
+	f->job.in_memory = false;
+	job_fail_for_room(&f->job);
+	assert_true(f->job.no_room);
+}
+
+/* Either file may change while it is converted; then what a worker says of it is not taken. */
+static void changed_later(void **state)
+{
+	struct fixture *f = *state;
+	const struct worker_fragment none = {.output_size = 0}, some = {.output_size = 1};
+	struct handle *handle;
+	static const char *const names[] = {"source", "binary"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(job_prepare(job_of(f)), 0);
+		write_file(f, names[i], "changed");
+		assert_int_equal(job_check_input(&f->job), -ESTALE);
+		assert_int_equal(job_take_fragment(&f->job, &some, &handle), -ESTALE);
+		assert_int_equal(job_take_fragment(&f->job, &none, &handle), 0);
+		assert_null(handle);
+		job_close(&f->job);
+		f->request.source = scanned(f, "source");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_are_opened, setup, teardown),
+		cmocka_unit_test_setup_teardown(replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(full_cache, setup, teardown),
+		cmocka_unit_test_setup_teardown(changed_later, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
