@@ -161,7 +161,7 @@ def prepare_formats(place):
     for number, name in enumerate(("one", "two")):
         splitfile.make_dwo(place / f"{name}.dwo", number, name)
     for options, out in ((["--compress-debug-sections=zlib"], "packed"), (["--strip-debug"], "bare")):
-        subprocess.run(["objcopy", *options, "elf", out], cwd=place, check=True)
+        subprocess.run([os.environ.get("OBJCOPY", "objcopy"), *options, "elf", out], cwd=place, check=True)
     (place / "elf.xz").write_bytes(lzma.compress((place / "elf").read_bytes()))
     (place / "sites.yaml").write_text(SITES)
 
