@@ -5,6 +5,9 @@
 
 LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fail, alone and with all after it. With ENGINE_DRIVER
 (tests/unit/convert/engine_driver.c), conversions of all formats are tried, and an engine of stores; else all other commands.
+
+Where programs are emulated (TIMES_SLOWER in the environment, by tests/hosts/run), every TIMES_SLOWER-th allocation of a command
+fails, and for the next command it is the ones after these; a line REDUCED says so.
 """
 import filecmp
 import lzma
@@ -19,8 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe, pclntab, splitfile  # noqa: E402
 from lib.core_file import File, core_file  # noqa: E402
+from lib.peers import TIMES_SLOWER  # noqa: E402
 
-LIMIT = 60
+LIMIT = 60 * TIMES_SLOWER
+STEP = TIMES_SLOWER  # between allocations that fail
 SHOWN = 5  # faults of a command
 OTHER_NAMES = ("addr2line", "llvm-symbolizer")  # of the program
 FORKED = 250  # allocations tried where a child has more than the program itself
@@ -74,6 +79,11 @@ FORMATS = [(CONVERT + tuple(words.split()), "") for words in (
     "--debug-file=elf bare")]
 
 
+def failures(numbers):
+    """Each of these allocations fails alone, and with all after it."""
+    return [str(n) + more for n in numbers for more in ("", "-")]
+
+
 class Bench:
     def __init__(self, gsym, library, place):
         self.gsym, self.library, self.place = gsym, library, Path(place)
@@ -99,14 +109,14 @@ class Bench:
     def files(self):
         return {path.name: path.read_bytes() for path in self.place.glob("out*")}
 
-    def check(self, arguments, text):
-        """The number of runs that failed as they should, and what was wrong with others."""
+    def check(self, number, arguments, text):
+        """Command @number: the number of runs that failed as they should, and what was wrong with others."""
         status, *whole, count = self.run(arguments, text)
         files, wrong, failed = self.files(), [], 0
         if status:
             return 0, [f"without a failure: status {status}: {whole[1].decode()}"]
         count = max(count, FORKED) if "--against" in arguments else count
-        for failing in [str(n) + more for n in range(count) for more in ("", "-")]:
+        for failing in failures(range(number % STEP, count, STEP)):
             status, output, messages, _ = self.run(arguments, text, failing)
             failed += status == 1
             if status == 0 and ([output, messages] != whole or self.files() != files):
@@ -151,7 +161,7 @@ def prepare_formats(place):
     for number, name in enumerate(("one", "two")):
         splitfile.make_dwo(place / f"{name}.dwo", number, name)
     for options, out in ((["--compress-debug-sections=zlib"], "packed"), (["--strip-debug"], "bare")):
-        subprocess.run(["objcopy", *options, "elf", out], cwd=place, check=True)
+        subprocess.run([os.environ.get("OBJCOPY", "objcopy"), *options, "elf", out], cwd=place, check=True)
     (place / "elf.xz").write_bytes(lzma.compress((place / "elf").read_bytes()))
     (place / "sites.yaml").write_text(SITES)
 
@@ -161,7 +171,7 @@ def check_engine(bench):
     arguments, bad = ("engine_driver", "http://127.0.0.1:1/store", "head", "gsymfs1/a"), 0
     own = {"FAIL_MALLOC_OWN": "1"}  # not thousands in libraries
     *_, count = bench.run(arguments, "", **own)
-    for failing in [str(n) + more for n in range(count) for more in ("", "-")]:
+    for failing in failures(range(count)):
         status, output, messages, _ = bench.run(arguments, "", failing, **own)
         if status < 0 or (status == 0 and b"err 0" in output):
             bad += 1
@@ -176,12 +186,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gsym-memory-") as place:
         prepare(Path(place), gsym, make_inputs, elf)
         bench = Bench(gsym, library, place)
+        if STEP > 1:
+            print(f"REDUCED: one allocation of {STEP} fails in each command, in the next command the ones after these")
         if driver:
             prepare_formats(Path(place))
             Path(place, "engine_driver").symlink_to(driver[0])
             bad |= check_engine(bench)
-        for arguments, text in FORMATS if driver else COMMANDS:
-            failed, wrong = bench.check(arguments, text)
+        for number, (arguments, text) in enumerate(FORMATS if driver else COMMANDS):
+            failed, wrong = bench.check(number, arguments, text)
             good = failed and not wrong
             print(f"{'ok' if good else 'not ok'}: {' '.join(arguments)}: {failed} runs failed")
             for line in wrong[:SHOWN]:

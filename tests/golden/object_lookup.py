@@ -325,8 +325,9 @@ class ObjectLookup(unittest.TestCase):
 
     def test_interrupted(self):
         path = self.compile("large", LARGE, "-O0")
+        # Shells ignore SIGINT for what runs in the background.
         process = subprocess.Popen([gsym, "lookup", f"--cache={self.cache}", path, "0"], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
+                                   stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         worker = self.stop_worker(process)
         self.assertIsNotNone(worker, "no worker was seen that converts")
         process.send_signal(signal.SIGINT)

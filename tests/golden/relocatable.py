@@ -57,7 +57,8 @@ class RelocatableTest(unittest.TestCase):
         expected = objfile.expected(plan)
         addresses = [at + off for at, _, _ in expected for off in (0, 7, 8, objfile.SIZE - 1)]
         want = [[frames.Frame(name, "unit.c", line + (off >= 8))] for _, name, line in expected for off in (0, 7, 8, 15)]
-        self.assertEqual(self.answers(addresses), want)
+        wrong = [row for row in zip(map(hex, addresses), self.answers(addresses), want) if row[1] != row[2]]
+        self.assertEqual(wrong[:5], [])  # unittest would compare all, letter by letter, for hours
         self.assertEqual(self.told()["error-count"], oddities, self.told())
         sections = {s["name"]: (int(s["address"], 16), s["size"]) for s in self.told()["sections"]}
         if len(plan.functions) < 500:

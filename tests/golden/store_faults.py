@@ -13,13 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from lib.peers import TIMES_SLOWER  # noqa: E402
 from lib.store_servers import Driver  # noqa: E402
 
 failures = []
 OK = b"HTTP/1.1 200 OK\r\n"
 WHOLE = "--whole=1500"  # ms, where this is the limit that ends it
 BIG = 8 << 20
-BYTE_SECONDS = 0.1 * int(os.environ.get("TIMES_SLOWER", "1"))  # by which the driver's limits are longer, too
+BYTE_SECONDS = 0.1 * TIMES_SLOWER  # by which the driver's limits are longer, too
 
 
 class Nasty:

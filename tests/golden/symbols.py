@@ -6,6 +6,7 @@ mode bits, mapping symbols, relocations.
 """
 import pathlib
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
@@ -223,6 +224,31 @@ def check_debug_files(gsym):
     expect(gsym, "descriptors with a debug file", e.file(), {0x1010: "first", 0x1067: "second+0x17"}, debug=debug)
 
 
+# ---- Numbers without room in the header ----
+
+def names_elsewhere(e):
+    """The file with the number of its sections and the index of their names in section 0 (gABI)."""
+    data = bytearray(e.file())
+    header, link, size = (58, 40, 32) if e.wide else (46, 24, 20)
+    first = int.from_bytes(data[40:48] if e.wide else data[32:36], "big" if e.big else "little")
+    _, count, names = struct.unpack_from((">" if e.big else "<") + "HHH", data, header)
+    data[header + 2:header + 6] = e.pack("HH", 0, 0xffff)
+    data[first + link:first + link + 4] = e.pack("I", names)
+    data[first + size:first + size + (8 if e.wide else 4)] = e.pack("Q" if e.wide else "I", count)
+    return bytes(data)
+
+
+def check_header_overflow(gsym):
+    """Of both byte orders: one of them is not the host's. Where a symbol is depends on the sections before its own."""
+    for machine, wide, big in ((m.EM_X86_64, True, False), (m.EM_PPC64, True, True), (m.EM_386, False, False), (m.EM_MIPS, False, True)):
+        e = m.Maker(machine, wide=wide, big=big, flags=2, type=m.ET_REL)
+        e.add(".text.first", m.CODE, 0, bytes(0x100))
+        e.add(".text.second", m.CODE, 0, bytes(0x100))
+        e.add_symbols(".symtab", [("first", 0x10, 0x10, FUNC, ".text.first"), ("second", 0x10, 0x10, FUNC, ".text.second")])
+        expect(gsym, f"numbers in section 0, machine {machine}", names_elsewhere(e),
+               {0x10: "first", 0x20: "??", 0x110: "second", 0x11f: "second+0xf"})
+
+
 # ---- Mode bits and mapping symbols ----
 
 def check_modes(gsym):
@@ -282,7 +308,7 @@ def check_markers(gsym):
 def main():
     gsym = sys.argv[1]
     for check in (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
-                  check_modes, check_markers):
+                  check_header_overflow, check_modes, check_markers):
         check(gsym)
     print("\n".join(failures) or "all as expected")
     return bool(failures)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 SKIP = 77  # what meson takes as "skipped"
 LLVM_VERSIONS = range(29, 13, -1)
+TIMES_SLOWER = int(os.environ.get("TIMES_SLOWER", "1"))  # than a processor is what runs our programs: set by tests/hosts/run
 
 
 def skip(why):
@@ -74,7 +75,7 @@ def version_of(tool):
 def run(argv, stdin=None, timeout=600, check=True, **options):
     """Runs a command to its end and gives its standard output as text; a failure shows the whole command."""
     done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True,
-                          errors="surrogateescape", timeout=timeout, **options)
+                          errors="surrogateescape", timeout=timeout * TIMES_SLOWER, **options)
     if check and done.returncode != 0:
         command = " ".join(str(a) for a in argv)
         raise RuntimeError(f"exit {done.returncode}: {command}\n{done.stderr.strip()[-2000:]}")

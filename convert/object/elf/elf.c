@@ -170,6 +170,13 @@ static void note_index_table(struct object_file *object, Elf_Scn *scn, const GEl
 static int read_sections(struct object_file *object, struct gsym_diag *diag)
 {
 	size_t names = 0;
+	GElf_Shdr first;
+	/*
+	 * The index of the section with the names may be in section 0. In a file of the other byte order
+	 * libelf takes it from the headers if it has read them, else from a descriptor, and a file in memory
+	 * has none.
+	 */
+	gelf_getshdr(elf_getscn(object->elf, 0), &first);
 	if (elf_getshdrstrndx(object->elf, &names))
 		return 0; /* no section names: nothing can be found */
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {

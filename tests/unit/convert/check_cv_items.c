@@ -8,6 +8,7 @@
 #include "convert/codeview/cv_format.h"
 #include "convert/codeview/cv_items.h"
 #include "gsym/base/arena.h"
+#include "gsym/base/bytes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,18 +50,27 @@ static uint32_t add_record(struct writer *w, uint16_t kind, const void *payload,
 			   const char *name)
 {
 	size_t tail = name ? strlen(name) + 1 : 0;
-	uint16_t head[] = {(uint16_t)(2 + size + tail), kind};
 	w->offs[w->n] = (uint32_t)w->size;
-	memcpy(w->bytes + w->size, head, 4);
+	store16(w->bytes + w->size, (uint16_t)(2 + size + tail), false);
+	store16(w->bytes + w->size + 2, kind, false);
 	memcpy(w->bytes + w->size + 4, payload, size);
 	memcpy(w->bytes + w->size + 4 + size, name ? name : "", tail);
 	w->size += 4 + size + tail;
 	return FIRST + w->n++;
 }
 
-#define ITEM(f, kind, name, ...)                                       \
-	add_record(&(f)->items, kind, (const uint32_t[]){__VA_ARGS__}, \
-		   sizeof((const uint32_t[]){__VA_ARGS__}), name)
+static uint32_t add_item(struct fixture *f, uint16_t kind, const char *name, const uint32_t *numbers,
+			 size_t n)
+{
+	uint8_t payload[64];
+	for (size_t i = 0; i < n; i++)
+		store32(payload + 4 * i, numbers[i], false);
+	return add_record(&f->items, kind, payload, 4 * n, name);
+}
+
+#define ITEM(f, kind, name, ...)                                 \
+	add_item(f, kind, name, (const uint32_t[]){__VA_ARGS__}, \
+		 sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
 static struct cv_record_table table_of(struct writer *w)
 {
@@ -172,7 +182,8 @@ static uint32_t add_type(struct fixture *f, uint16_t kind, size_t before, uint16
 	uint8_t bytes[64] = {0};
 	bool sized = kind != LF_ENUM;
 	memset(bytes, 0xee, before);
-	memcpy(bytes + before, &form, sized ? 2 : 0);
+	if (sized)
+		store16(bytes + before, form, false);
 	memset(bytes + before + 2, 0xee, more);
 	return add_record(&f->types, kind, bytes, before + (sized ? 2 : 0) + more, name);
 }
@@ -215,7 +226,7 @@ static void classes(void **state)
 static void endless_names(void **state)
 {
 	struct fixture *f = *state;
-	const uint32_t payload[] = {0, 7, 0x64636261};
+	const uint8_t payload[] = {0, 0, 0, 0, 7, 0, 0, 0, 'a', 'b', 'c', 'd'};
 	uint32_t endless = add_record(&f->items, LF_FUNC_ID, payload, sizeof(payload), NULL);
 	uint32_t cut = add_record(&f->items, LF_FUNC_ID, payload, 6, NULL);
 	uint32_t empty = add_record(&f->items, LF_FUNC_ID, payload, 8, NULL);

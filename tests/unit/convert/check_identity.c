@@ -36,7 +36,8 @@ static Elf64_Shdr section(uint32_t name, uint32_t type, uint64_t flags, size_t o
 
 static struct image make_image(void)
 {
-	struct image i = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	struct image i = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64,
+					       HOST_BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB, EV_CURRENT},
 				   .e_type = ET_DYN,
 				   .e_machine = EM_X86_64,
 				   .e_version = EV_CURRENT,

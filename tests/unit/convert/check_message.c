@@ -1,6 +1,7 @@
 /* Messages between daemon and worker: whole ones arrive, others are refused. */
 #include "convert/record/convert_types.h"
 #include "convert/worker/worker.h"
+#include "gsym/base/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -308,6 +309,12 @@ struct bound {
 		offsetof(struct type, member), sizeof(((struct type *)NULL)->member), most \
 	}
 
+/* In the host's byte order. */
+static void store_number(char *to, size_t size, uint64_t v)
+{
+	memcpy(to, (const char *)&v + (HOST_BIG_ENDIAN ? sizeof(v) - size : 0), size);
+}
+
 /* Refuses what is above the bound, and, as long as it is no sign bit, what has its highest bit set. */
 static void assert_bounds(const void *message, size_t size, const struct bound *bounds, size_t n)
 {
@@ -318,7 +325,7 @@ static void assert_bounds(const void *message, size_t size, const struct bound *
 				     (uint64_t)1 << (8 * bounds[i].size - 1)};
 		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++) {
 			memcpy(&msg, message, size);
-			memcpy((char *)&msg + bounds[i].off, &values[k], bounds[i].size);
+			store_number((char *)&msg + bounds[i].off, bounds[i].size, values[k]);
 			assert_int_equal(worker_message_check(&msg, size), k ? -EPROTO : 0);
 		}
 	}
