@@ -1,0 +1,130 @@
+/* Which offsets the kernel is notified of, so that it finds q and log longer than it knows. */
+#include "fs/tree/stream_size.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fs/sys/notify.h"
+#include "fs/tree/open_file.h"
+
+static const uint64_t INO = 5, LARGEST = STREAM_OFFSET_MAX - 1; /* the offset of a byte that may be written */
+static const struct stat stream_attr = {.st_mode = S_IFREG | 0644, .st_ino = 5};
+
+static uint64_t notified; /* the last offset; 0: none */
+static int outcome;
+
+int __wrap_notify_extend(struct notify *notify, uint64_t ino, uint64_t size);
+int __wrap_notify_extend(struct notify *notify, uint64_t ino, uint64_t size)
+{
+	(void)notify;
+	assert_int_equal(ino, INO);
+	notified = size;
+	return outcome;
+}
+
+struct parts {
+	struct images images;
+	struct tree tree;
+	struct open_file file;
+};
+
+static int begin(void **state)
+{
+	static struct parts parts;
+	memset(&parts, 0, sizeof(parts));
+	parts.tree.images = &parts.images;
+	notified = 0;
+	outcome = 0;
+	*state = &parts;
+	return 0;
+}
+
+/* What the kernel was notified of since the last call, which is odd and further than @before. */
+static uint64_t next_after(uint64_t before)
+{
+	uint64_t offset = notified;
+	notified = 0;
+	assert_true(offset > before);
+	assert_int_equal(offset % 2, 1);
+	return offset;
+}
+
+static void each_is_further(void **state)
+{
+	struct parts *p = *state;
+	uint64_t last = LARGEST;
+	for (int i = 0; i < 3; i++) {
+		stream_size_shown(&p->tree, &stream_attr);
+		last = next_after(last);
+	}
+	assert_int_equal(atomic_load(&p->tree.sizes_told), 0);
+}
+
+/* A write at the end of the file is at an offset of the last notification, and the next is beyond it. */
+static void beyond_what_was_appended(void **state)
+{
+	struct parts *p = *state;
+	uint64_t last = LARGEST;
+	for (int i = 0; i < 3; i++) {
+		uint64_t end = last + 1000 + (uint64_t)i; /* odd and even */
+		stream_size_written(&p->tree, INO, &p->file, end);
+		last = next_after(end);
+	}
+	stream_size_shown(&p->tree, &stream_attr);
+	next_after(last);
+}
+
+/* A write within the file only when the kernel was told another size since. */
+static void once_for_each_size(void **state)
+{
+	struct parts *p = *state;
+	stream_size_written(&p->tree, INO, &p->file, 0);
+	uint64_t last = next_after(LARGEST);
+	stream_size_written(&p->tree, INO, &p->file, 0);
+	assert_int_equal(notified, 0);
+	stream_size_told(&p->tree, &stream_attr);
+	stream_size_written(&p->tree, INO, &p->file, 0);
+	next_after(last);
+}
+
+/* Only of q and log, which can be written; and what cannot be notified is done by the next write. */
+static void not_done(void **state)
+{
+	struct parts *p = *state;
+	const struct stat others[] = {{.st_mode = S_IFREG | 0444, .st_ino = 5},
+				      {.st_mode = S_IFDIR | 0755, .st_ino = 5}};
+	for (size_t i = 0; i < 2; i++) {
+		stream_size_shown(&p->tree, &others[i]);
+		stream_size_told(&p->tree, &others[i]);
+	}
+	assert_int_equal(notified, 0);
+	assert_int_equal(atomic_load(&p->tree.sizes_told), 0);
+	outcome = -ENOENT;
+	stream_size_shown(&p->tree, &stream_attr);
+	uint64_t last = next_after(LARGEST);
+	assert_int_equal(atomic_load(&p->tree.sizes_told), 1);
+	stream_size_written(&p->tree, INO, &p->file, 0);
+	last = next_after(last);
+	outcome = 0;
+	stream_size_written(&p->tree, INO, &p->file, 0);
+	next_after(last);
+	p->tree.single_thread = true; /* which could not answer what the notification waits for */
+	stream_size_written(&p->tree, INO, &p->file, STREAM_OFFSET_MAX);
+	assert_int_equal(notified, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_is_further, begin),
+		cmocka_unit_test_setup(beyond_what_was_appended, begin),
+		cmocka_unit_test_setup(once_for_each_size, begin),
+		cmocka_unit_test_setup(not_done, begin),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
