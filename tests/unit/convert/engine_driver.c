@@ -22,6 +22,7 @@
 
 #include "convert/cli/store/engine.h"
 #include "gsym/base/vec.h"
+#include "tests/unit/times_slower.h"
 
 static struct {
 	struct store_options options;
@@ -83,14 +84,13 @@ static void set_limit(int option)
 	*to[option - OPTION_CONNECT] = (unsigned)strtoul(optarg, NULL, 10);
 }
 
-/* An emulator needs more time for the same: TIMES_SLOWER in the environment. */
+/* An emulator needs more time for the same. */
 static void stretch_limits(void)
 {
-	const char *times = getenv("TIMES_SLOWER");
 	struct transfer_limits *l = &settings.limits;
 	unsigned *const limits[] = {&l->connect, &l->first_byte, &l->stall, &l->whole};
-	for (size_t i = 0; times && i < ARRAY_SIZE(limits); i++)
-		*limits[i] *= (unsigned)strtoul(times, NULL, 10);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		*limits[i] *= times_slower();
 }
 
 static void set_file(int option)

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "captured_stderr.h"
+
 #include "gsym/base/vec.h"
 
 enum {
@@ -40,17 +42,10 @@ static int parse(const char *option, struct options *ret)
 /* What is refused says so on standard error. */
 static void expect_usage(const char *const *words)
 {
-	FILE *file = tmpfile();
 	struct options o;
-	int err, before = dup(STDERR_FILENO);
-	assert_non_null(file);
-	dup2(fileno(file), STDERR_FILENO);
-	err = parse_words(words, &o);
-	dup2(before, STDERR_FILENO);
-	close(before);
-	rewind(file);
-	said[fread(said, 1, sizeof(said) - 1, file)] = 0;
-	fclose(file);
+	struct captured_stderr captured = capture_begin();
+	int err = parse_words(words, &o);
+	capture_end(&captured, said, sizeof(said));
 	options_deinit(&o);
 	assert_int_equal(err, -EINVAL);
 }

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "captured_stderr.h"
+
 static const char CORRUPT[] = "corrupt or of another version; all files will be identified again";
 static const char SOURCE[] = "/srv/binaries";
 
@@ -71,16 +73,9 @@ static int teardown(void **state)
 static size_t load(const struct place *p, const char *source, char ret_said[static 512])
 {
 	struct index index = {0};
-	FILE *file = tmpfile();
-	assert_non_null(file);
-	int before = dup(STDERR_FILENO);
-	dup2(fileno(file), STDERR_FILENO);
+	struct captured_stderr captured = capture_begin();
 	index_load(&index, 0, &p->cache, source);
-	dup2(before, STDERR_FILENO);
-	close(before);
-	rewind(file);
-	ret_said[fread(ret_said, 1, 511, file)] = 0;
-	fclose(file);
+	capture_end(&captured, ret_said, 512);
 	size_t n = index.files.n;
 	const struct file_record *r = index_find(&index, 1, 2);
 	if (n)

@@ -7,12 +7,12 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "batch_check.h"
 #include "gsym/codec/format.h"
 #include "gsym/render/batch/batch_cache.h"
 #include "gsym/render/batch/sharded_batch.h"
+#include "tests/unit/times_slower.h"
 
 enum {
 	QUERIES = 400,
@@ -453,17 +453,11 @@ enum { SHARED_QUERIES = 2 * SHARDED_MIN };
 
 /*
  * Calls start threads, 40,000 in all, and qemu-user 7.2 keeps up to 280 KiB of each that has ended. For an
- * emulator, which has TIMES_SLOWER in the environment, there are fewer rounds and fewer calls.
+ * emulator there are fewer rounds and fewer calls.
  */
-static unsigned times_as_much(void)
-{
-	const char *times = getenv("TIMES_SLOWER");
-	return times ? (unsigned)strtoul(times, NULL, 10) : 1;
-}
-
 static unsigned shared_rounds(void)
 {
-	return times_as_much() > 1 ? 3 : 9;
+	return times_slower() > 1 ? 3 : 9;
 }
 
 /* What one batch says of all. */
@@ -487,7 +481,7 @@ static bool is_shared(struct sharded_batch *sharded, const struct batch_options 
 	for (size_t done = 0, taken = 0; done < n && (!err || err == -EBADMSG); done += taken) {
 		size_t ask = 1 + chance(4000);
 		err = sharded_batch_answer(sharded, options, run, queries + done,
-					   ask < n - done ? ask : n - done, out.n + enough * times_as_much(),
+					   ask < n - done ? ask : n - done, out.n + enough * times_slower(),
 					   &out, &taken, &diag);
 		assert_true(taken > 0);
 	}
@@ -540,9 +534,9 @@ static void shared_by_threads(void **state)
 {
 	(void)state;
 	struct batch_query *queries = calloc(SHARED_QUERIES, sizeof(*queries));
-	if (times_as_much() > 1)
+	if (times_slower() > 1)
 		printf("REDUCED: %u rounds of 9 for several threads, calls with %u times as much\n",
-		       shared_rounds(), times_as_much());
+		       shared_rounds(), times_slower());
 	for (int k = 0; k < 4; k++) {
 		struct gsym_reader *r;
 		size_t size;
