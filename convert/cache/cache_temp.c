@@ -128,7 +128,9 @@ int cache_write_file(struct cache *cache, const char *name, const void *data, si
 	if (!err)
 		err = cache_temp_rename(cache, &temp, name);
 	cache_temp_close(cache, &temp);
-	return err ? diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
-			      strerror(-err))
-		   : 0;
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
+				strerror(-err));
+	cache_grown(cache, name);
+	return 0;
 }

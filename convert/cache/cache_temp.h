@@ -37,7 +37,10 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 /* Renames it to @name, visible. 0 or a negative errno. */
 int cache_temp_rename(struct cache *cache, struct cache_temp *temp, const char *name);
 
-/* Atomically replaces the file @name. For small files beside the converted ones. */
+/*
+ * Atomically replaces the file @name, and evicts converted files if there is no room for it. For files beside
+ * the converted ones.
+ */
 int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
 		     struct gsym_diag *diag);
 

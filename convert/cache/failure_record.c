@@ -36,8 +36,6 @@ void failure_record_store(struct cache *cache, const struct cache_key *key, int 
 	text_hex(&out, XXH3_64bits(out.v, out.n), SUM_DIGITS);
 	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
 		log_warning(cache->log, "%s; the conversion will be retried after a restart", diag.text);
-	else if (!out.failed)
-		cache_grown(cache, name);
 	text_deinit(&out);
 }
 

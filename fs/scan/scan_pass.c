@@ -37,8 +37,6 @@ static void finish(struct sweep *s, int err)
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);
 	last_use_save(scan->images, scan->cache);
-	cache_trim(scan->cache);
-	images_close_evicted(scan->images, scan->cache); /* other daemons evict, too */
 	notify_release(scan->images->notify); /* no lookup is parked in the root directory any more */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (!err) {
@@ -50,6 +48,8 @@ static void finish(struct sweep *s, int err)
 	if (s->unsaved || dropped || digests_worth_saving(&scan->images->digests))
 		scan_save_index(scan);
 	s->unsaved = 0;
+	cache_trim(scan->cache);                         /* the index takes room, too */
+	images_close_evicted(scan->images, scan->cache); /* other daemons evict, too */
 }
 
 static void look_for_urgent(void *user)
