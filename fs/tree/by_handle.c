@@ -70,14 +70,29 @@ static uint64_t parent_of(struct tree *tree, uint64_t ino)
 	}
 }
 
-/* Nothing has a number. The first scan may find what has: a daemon before this one gave it out. */
-static int none_of_number(struct call *call)
+/*
+ * The result if nothing has the number, which a daemon before this one may have given out: the first scan may
+ * find what has. Made before it is looked for, since the scan may find it and end meanwhile.
+ */
+struct miss {
+	int err;
+	struct wait wait;
+};
+
+static struct miss miss_of(struct images *images)
 {
-	struct images *images = tree_of(call)->images;
+	struct miss miss = {.err = -ESTALE};
 	mutex_lock(&images->lock);
-	int err = images->scanned ? -ESTALE : images_await(images, "", &call->wait);
+	if (!images->scanned)
+		miss.err = images_await(images, "", &miss.wait);
 	mutex_unlock(&images->lock);
-	return err;
+	return miss;
+}
+
+static int none_of_number(struct call *call, const struct miss *miss)
+{
+	call->wait = miss->wait;
+	return miss->err;
 }
 
 /* 0: nothing has that number. */
@@ -96,7 +111,7 @@ static uint32_t generation_of(struct tree *tree, uint64_t ino)
 	return generation;
 }
 
-static int by_number(struct call *call, uint64_t ino, struct fuse_entry_param *ret)
+static int by_number(struct call *call, uint64_t ino, const struct miss *miss, struct fuse_entry_param *ret)
 {
 	struct tree *tree = tree_of(call);
 	struct stat st;
@@ -104,7 +119,7 @@ static int by_number(struct call *call, uint64_t ino, struct fuse_entry_param *r
 	uint32_t generation = generation_of(tree, ino);
 	int err = node_attr(tree, ino, &st, &timeout);
 	if (!generation || err)
-		return none_of_number(call);
+		return none_of_number(call, miss);
 	*ret = entry_make(tree, &st, generation, TIMEOUT_FIXED, timeout);
 	return 0;
 }
@@ -143,7 +158,7 @@ static int find_revision(struct tree *tree, const struct answer_place *place, st
 	return *ret ? 0 : image ? -ENOMEM : -ESTALE;
 }
 
-static int find_answer(struct call *call, struct fuse_entry_param *ret)
+static int find_answer(struct call *call, const struct miss *miss, struct fuse_entry_param *ret)
 {
 	struct revision *rev;
 	struct answer_place place;
@@ -153,19 +168,21 @@ static int find_answer(struct call *call, struct fuse_entry_param *ret)
 	if (!err)
 		err = answer_by_number(call, rev, &place, ret);
 	else if (err == -ESTALE)
-		err = none_of_number(call);
+		err = none_of_number(call, miss);
 	return err == -ENOENT ? -ESTALE : err;
 }
 
 /* What the kernel has a handle of, in the table or, when it has forgotten it, to be put there again. */
-static int in_table(struct call *call, uint64_t ino, struct fuse_entry_param *ret)
+static int in_table(struct call *call, const struct miss *miss, struct fuse_entry_param *ret)
 {
 	struct tree *tree = tree_of(call);
 	struct node node;
 	struct stat st;
 	double timeout;
+	uint64_t ino = call->ino;
 	if (!nodes_remember(&tree->nodes, ino))
-		return ino_table(ino) == INO_SNAPSHOT ? fixed_itself(call, ret) : find_answer(call, ret);
+		return ino_table(ino) == INO_SNAPSHOT ? fixed_itself(call, ret)
+						      : find_answer(call, miss, ret);
 	/* The kernel knows it now, so it stays. */
 	nodes_get(&tree->nodes, ino, &node);
 	content_put(node.content);
@@ -178,15 +195,17 @@ static int in_table(struct call *call, uint64_t ino, struct fuse_entry_param *re
 
 int handle_itself(struct call *call, struct fuse_entry_param *ret)
 {
+	const struct miss miss = miss_of(tree_of(call)->images);
 	if (ino_kind(call->ino) == NODE_ADDRESS)
-		return in_table(call, call->ino, ret);
+		return in_table(call, &miss, ret);
 	if (ino_kind(call->ino) != NODE_IMAGE_FILE)
-		return by_number(call, call->ino, ret);
+		return by_number(call, call->ino, &miss, ret);
 	int err = fixed_itself(call, ret); /* whose size may be known only when its image is open */
-	return err == -ESTALE ? none_of_number(call) : err;
+	return err == -ESTALE ? none_of_number(call, &miss) : err;
 }
 
 int handle_parent(struct call *call, struct fuse_entry_param *ret)
 {
-	return by_number(call, parent_of(tree_of(call), call->ino), ret);
+	const struct miss miss = miss_of(tree_of(call)->images);
+	return by_number(call, parent_of(tree_of(call), call->ino), &miss, ret);
 }
