@@ -232,9 +232,9 @@ int scan_look(struct scan *scan, struct changes *changes)
 	scan->pass++;
 	changes_sort(changes);
 	int err = look(&s, changes);
-	metric_add(&scan->metrics->scans[SCAN_PARTIAL], 1);
 	metric_add(&scan->metrics->scan_ms, (uint64_t)(monotonic_ms() - start));
 	metric_add(&scan->metrics->scanned_files, s.n_files);
+	metric_add(&scan->metrics->scans[SCAN_PARTIAL], 1); /* last: who sees it finds what it met */
 	log_say(scan->log, LOG_LEVEL_DEBUG, "scan: %zu changed names, %zu files, %zu opened, %.2f s%s",
 		changes->paths.n, s.n_files, s.n_opened, (double)(monotonic_ms() - start) / 1000,
 		err == -EAGAIN ? "; a walk must find out more" : "");

@@ -92,9 +92,9 @@ static int walk_source(struct sweep *s)
 static void count(const struct sweep *s, int err, int64_t ms)
 {
 	struct metrics *metrics = s->scan->metrics;
-	metric_add(&metrics->scans[err ? SCAN_INCOMPLETE : SCAN_COMPLETE], 1);
 	metric_add(&metrics->scan_ms, (uint64_t)ms);
 	metric_add(&metrics->scanned_files, s->n_files);
+	metric_add(&metrics->scans[err ? SCAN_INCOMPLETE : SCAN_COMPLETE], 1); /* last: as in scan_look() */
 }
 
 int scan_pass(struct scan *scan)

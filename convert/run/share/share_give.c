@@ -198,10 +198,10 @@ static bool send_object(struct share *share, struct store_request *request)
 	}
 	if (reply.err == -EEXIST || reply.err == -EAGAIN) /* another host was first */
 		return true;
-	share_count(share, reply.err ? SHARE_DROPPED : SHARE_GIVEN);
 	if (reply.err && reply.err != -ECANCELED && reply.err != -ENETDOWN)
 		share_complain(share, reply.err == -EACCES ? COMPLAINT_FORBIDDEN : COMPLAINT_WRITING,
 			       request->name, *reply.text ? reply.text : strerror(-reply.err));
+	share_count(share, reply.err ? SHARE_DROPPED : SHARE_GIVEN); /* who sees it counted finds the cause */
 	return !reply.err;
 }
 
@@ -235,8 +235,8 @@ static void give_under(struct share *share, struct share_offer *offer, const str
 	}
 	if (!err)
 		return;
-	lose(share, offer);
 	share_complain(share, COMPLAINT_WRITING, name, *diag.text ? diag.text : strerror(-err));
+	lose(share, offer);
 }
 
 /* For @err. It can never be given, rather than not now, when files have changed, or may be forged. */
