@@ -218,7 +218,8 @@ static int await_worker(const struct zygote_process *process, const struct child
 				strerror(msg.failed.error));
 	if (got != 1 || msg.head.type != WORKER_READY || msg.ready.protocol != WORKER_PROTOCOL ||
 	    !adopt(process, msg.ready.pid))
-		return diag_set(diag, got < 0 ? got : -ECHILD, "no answer");
+		return diag_set(diag, got < 0 ? got : -ECHILD,
+				got == -ETIMEDOUT ? "no answer in time" : "no answer");
 	child->pid = msg.ready.pid;
 	return 0;
 }

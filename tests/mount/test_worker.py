@@ -55,29 +55,34 @@ class WorkerTest(MountTest):
         """The process that forks the workers of @daemon, if there is one."""
         return run("pgrep", "-P", daemon.process.pid, "-f", "worker zygote", check=False).stdout.strip()
 
+    def converted(self, id):
+        """Converts an image in a worker that is forked; the machine must let the zygote answer within a second."""
+        daemon = self.daemons[-1]
+        os.stat(os.path.join(self.image(id), "image.gsym"))
+        if "cannot fork a worker: no answer in time" in daemon.log():
+            self.skipTest("the machine is too busy to fork within a second")
+        return self.zygote(daemon)
+
     def test_workers_are_forked(self):
         """All by one process, which may end at any moment."""
         ids = [mount_harness.build_id(self.compile("more%d" % i)) for i in range(4)]
         daemon = self.mount()
         daemon.wait_scanned()
-        os.stat(os.path.join(self.image(ids[0]), "image.gsym"))
-        first = self.zygote(daemon)
+        first = self.converted(ids[0])
         self.assertTrue(first)
-        os.stat(os.path.join(self.image(ids[1]), "image.gsym"))
-        self.assertEqual(self.zygote(daemon), first)
+        self.assertEqual(self.converted(ids[1]), first)
         self.assertNotIn("cannot fork a worker", daemon.log())
         os.kill(int(first), signal.SIGKILL)
         for id in ids[2:]:
-            os.stat(os.path.join(self.image(id), "image.gsym"))
-        self.assertNotIn(self.zygote(daemon), (b"", first))
+            last = self.converted(id)
+        self.assertNotIn(last, (b"", first))
         self.assertEqual(daemon.log().count("cannot fork a worker"), 1)
 
     def test_workers_inherit_nothing(self):
         """Neither the connection to the kernel nor what wakes threads of the daemon: only the socket and standard error."""
         daemon = self.mount()
         daemon.wait_scanned()
-        os.stat(os.path.join(self.image(self.id), "image.gsym"))
-        fds = "/proc/%d/fd" % int(self.zygote(daemon))
+        fds = "/proc/%d/fd" % int(self.converted(self.id))
         links = {int(fd): os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)}
         self.assertEqual([link for fd, link in links.items() if fd > 2 and not link.startswith("socket:")], [], links)
 
@@ -93,16 +98,16 @@ class WorkerTest(MountTest):
         with concurrent.futures.ThreadPoolExecutor(32) as pool:
             list(pool.map(lambda other: os.stat(os.path.join(self.image(other.hex()), "image.gsym")), ids))
         self.assertEqual(daemon.log().count("converted"), len(ids))
-        self.assertNotIn("cannot fork a worker", daemon.log())
+        self.assertNotRegex(daemon.log(), "cannot fork a worker: (?!no answer in time)")
 
     def cold_images(self, count):
         """Ids of programs that nothing was asked of."""
         return [mount_harness.build_id(self.compile("cold%d" % i)) for i in range(count)]
 
     def ask_cold(self, ids):
-        """Asks all of @ids at the same time. Half a minute is a hang here: a start may take a whole one."""
+        """Asks all of @ids at the same time. Less than a minute, which a start may take: longer is a hang."""
         with concurrent.futures.ThreadPoolExecutor(len(ids)) as pool:
-            list(pool.map(lambda id: os.stat(os.path.join(self.image(id), "image.gsym")), ids, timeout=30))
+            list(pool.map(lambda id: os.stat(os.path.join(self.image(id), "image.gsym")), ids, timeout=55))
 
     def test_zygote_that_is_stopped(self):
         """It delays the first of its workers for a second, and is ended."""
@@ -143,18 +148,17 @@ class WorkerTest(MountTest):
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_crash_replaces_the_zygote(self):
         """No two attempts at the same addresses."""
-        daemon = self.mount_bad("crash")
+        daemon = self.mount_bad("crash", "jobs=1")  # each thread that converts starts one when it begins
         daemon.wait_scanned()
         self.assertErrno(errno.EIO, self.read, self.id, "0x1000")
         self.assertEqual(self.zygote(daemon), b"")
-        self.assertNotIn("cannot fork a worker", daemon.log())
+        self.assertNotRegex(daemon.log(), "cannot fork a worker: (?!no answer in time)")
 
     @unittest.skipIf("sanitize" in os.environ.get("BUILD_KIND", ""), "sanitizers do without the sandbox")
     def test_zygote_is_in_its_sandbox(self):
         daemon = self.mount()
         daemon.wait_scanned()
-        os.stat(os.path.join(self.image(self.id), "image.gsym"))
-        path = "/proc/%s/" % self.zygote(daemon).decode()
+        path = "/proc/%s/" % self.converted(self.id).decode()
         status = self.process(path)
         self.assertEqual(status["NoNewPrivs"], "1")
         self.assertEqual(status["CapPrm"], "0" * 16)
