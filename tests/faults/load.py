@@ -263,6 +263,9 @@ class Load:
     def kill_all(self, rng):
         """The daemon itself; its cache stays as it is."""
         self.evict(rng)
+        before = self.counts["answers"]
+        self.let_answer(before)
+        self.rest = 0 if self.counts["answers"] > before else min(2 * self.rest + 0.1, REST_MAX)
         self.stop.wait(rng.random() / 2)
         self.kill_daemon()
         self.count("killed daemon")
@@ -373,7 +376,7 @@ class Load:
         for thread in readers + harmers:
             thread.start()
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end or (not self.counts["answers"] and time.monotonic() < end + LIMIT):
             time.sleep(1)
             if each:
                 each()

@@ -170,8 +170,11 @@ static void stopped(void **state)
 	assert_false(store_wait(left, monotonic_ms() + 10, &reply)); /* a caller may wait as it likes */
 	store_call_end(left);
 	assert_int_equal(result(late), -ETIMEDOUT);
-	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE], 1);
-	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], 1);
+	/* The one that is left may be overdue by then, on a busy machine. */
+	assert_in_range(f.counters.requests[STORE_GET][STORE_LATE], 1, 2);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE] +
+				 f.counters.requests[STORE_GET][STORE_CANCELED],
+			 2);
 	assert_int_equal(kill(pid, 0), 0);
 	/* It waits until the process that owes an answer is killed, and another one has started. */
 	struct store_call *next = begin(f.store, fd, 0);
