@@ -292,9 +292,10 @@ class MountTest(unittest.TestCase):
         """A file in SOURCE, which appears whole; its path."""
         path = os.path.join(self.source, *parts)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".new", "wb") as file:
+        new = os.path.join(self.dir, "new-file")
+        with open(new, "wb") as file:
             file.write(data)
-        os.rename(path + ".new", path)
+        os.rename(new, path)
         return path
 
     def preload(self, source, *flags, **variables):

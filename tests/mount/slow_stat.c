@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DELAY_US = 20000 };
+enum { DELAY_US = 100000 };
 
 int statx(int dir, const char *name, int flags, unsigned mask, struct statx *st)
 {

@@ -180,6 +180,7 @@ class BreakpadTest(MountTest):
             os.rename(self.binary, aside)
             mount_harness.wait_until(lambda: self.id not in os.listdir(self.mnt), "its end")
             self.assertLeads(self.debug_id, self.cut())
+            mount_harness.wait_until(lambda: not os.path.islink(os.path.join(self.mnt, self.cut())), "its directory")
             self.assertEqual(self.read(self.cut(), offset), self.FROM_TEXT)
 
     def other_program(self):

@@ -28,8 +28,8 @@ def tree(top):
             path = os.path.join(where, name)
             try:
                 found[os.path.relpath(path, top)] = os.readlink(path) if os.path.islink(path) else None
-            except FileNotFoundError:
-                pass  # since it was listed
+            except OSError:
+                pass  # it is gone, or no link any more, since it was listed
     return found
 
 

@@ -31,10 +31,12 @@ class ColdTest(MountTest):
         gsym = os.path.join(self.dir, "functions.gsym")
         places = [a for start, end, _ in self.spans for a in range(start, end)]
         addresses = (places * (500 // len(places) + 1))[:500]
-        self.mount_gated().wait_scanned()
+        daemon = self.mount_gated()
+        daemon.wait_scanned()
         self.gate.shut()
         readers = [(a, self.reader(self.id, hex(a))) for a in addresses]
         self.gate.wait_started()
+        daemon.wait_calls(self.id, len(set(addresses)))
         wait_until(lambda: self.state() == "converting 0%", "the conversion")
         self.gate.open()
         for address, reader in readers:
@@ -140,10 +142,12 @@ class ColdTest(MountTest):
         self.assertEqual(converted, ["0", "1", "2", "3"])
 
     def test_killed_worker(self):
-        self.mount_gated().wait_scanned()
+        daemon = self.mount_gated()
+        daemon.wait_scanned()
         self.gate.shut()
         readers = [self.reader(self.id, hex(0x1000 + i)) for i in range(10)]
         (worker,) = self.gate.wait_started()
+        daemon.wait_calls(self.id, len(readers))
         wait_until(lambda: self.state() == "converting 0%", "the conversion")
         os.kill(worker, signal.SIGKILL)
         for reader in readers:
@@ -178,6 +182,7 @@ class ColdTest(MountTest):
         reader = self.reader(self.id, self.address)
         self.gate.wait_started()
         wait_until(lambda: self.state() == "converting 0%", "the conversion")
+        daemon.process.send_signal(signal.SIGSTOP)  # or it might answer before it is killed
         self.gate.open()
         daemon.process.kill()
         daemon.process.wait(LIMIT)

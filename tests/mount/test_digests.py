@@ -173,8 +173,8 @@ class DigestTest(SampleTest):
     def test_made_for_a_conversion(self):
         """What was read to name a conversion is not read again, not even after the next mount."""
         self.grow(self.path, 20 * MIB)
-        daemon = self.mount_shared("digest_rate=512K")
-        self.wait_bytes(1)  # the only thread that digests is busy for the next 40 seconds
+        daemon = self.mount_shared("digest_rate=32K")
+        self.wait_bytes(1)  # the only thread that digests is busy for the next ten minutes
         other = self.compile_other("other")
         id = build_id(other)
         wait_until(lambda: self.errno_of(id) == 0, "the other image")

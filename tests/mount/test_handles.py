@@ -3,15 +3,10 @@
 
 import errno
 import os
+import re
 
 import mount_harness
 from mount_harness import SampleTest
-
-
-def forget():
-    """The kernel forgets all inodes that nothing holds."""
-    with open("/proc/sys/vm/drop_caches", "w") as drop:
-        drop.write("2")
 
 
 class HandleTest(SampleTest):
@@ -39,6 +34,14 @@ class HandleTest(SampleTest):
         """Answers of a fragment, before the end of the conversion, have numbers that the next daemon does not know."""
         self.read(self.id, "functions.tsv")
 
+    def forget(self):
+        """The kernel forgets all inodes that nothing holds, and has told the daemon."""
+        def is_forgotten():
+            with open("/proc/sys/vm/drop_caches", "w") as drop:
+                drop.write("2")
+            return re.search(r"(?m)^gsymfs_nodes\{.*\} 0$", self.read("metrics"))
+        mount_harness.wait_until(is_forgotten, "the daemon's nodes to be forgotten")
+
     def handle(self, name):
         return mount_harness.file_handle(os.path.join(self.mnt, name))
 
@@ -56,6 +59,15 @@ class HandleTest(SampleTest):
             self.assertEqual(os.fstat(file.fileno()).st_size, len(data))
             return data
 
+    def is_stale(self, handle):
+        """Whether it is for the daemon, when the kernel knows nothing."""
+        self.forget()
+        try:
+            os.close(self.open(handle))
+            return False
+        except OSError as error:
+            return error.errno == errno.ESTALE
+
     def assertStale(self, handle):
         self.assertErrno(errno.ESTALE, self.open, handle)
 
@@ -67,7 +79,9 @@ class HandleTest(SampleTest):
         self.known_directories = [(self.handle(name), os.stat(os.path.join(self.mnt, name)).st_ino) for name in self.directories]
 
     def check(self):
-        for handle, data in self.known:
+        for name, (handle, data) in zip(self.files, self.known):
+            if name == "status":
+                self.daemon.wait_scanned()  # it says whether that is over
             self.assertEqual(self.read_handle(handle), data)
         for handle, text in self.known_links:
             fd = self.open(handle, os.O_PATH)
@@ -81,7 +95,7 @@ class HandleTest(SampleTest):
 
     def test_forgotten(self):
         self.know()
-        forget()
+        self.forget()
         self.check()
 
     def test_restarted(self):
@@ -105,14 +119,14 @@ class HandleTest(SampleTest):
         names = [os.path.join(self.mnt, self.id, name) for name in (self.address, "%016x" % int(self.address, 16))]
         before = [os.stat(name).st_ino for name in names]
         self.assertEqual(*before)
-        forget()
+        self.forget()
         self.assertEqual([os.stat(name).st_ino for name in names], before)
 
     def test_other_parent(self):
         """A directory above one that was found by its handle."""
         handle = self.handle(os.path.join(self.id, "rva"))
         want = os.stat(self.image(self.id)).st_ino
-        forget()
+        self.forget()
         fd = self.open(handle, os.O_RDONLY | os.O_DIRECTORY)
         self.assertEqual(os.stat("..", dir_fd=fd).st_ino, want)
         self.assertEqual(os.stat("../..", dir_fd=fd).st_ino, os.stat(self.mnt).st_ino)
@@ -121,10 +135,8 @@ class HandleTest(SampleTest):
     def test_replaced(self):
         """No handle leads to what another file says, whether the daemon sees the change or the next one."""
         stale = [self.handle(name) for name in self.answers + [self.id, os.path.join(self.id, "image.gsym")]]
-        ids = self.scans()
         os.utime(self.path)
-        mount_harness.wait_until(lambda: self.scans() > ids, "a scan")
-        forget()
+        mount_harness.wait_until(lambda: self.is_stale(stale[0]), "the scan that sees it")
         for handle in stale:
             self.assertStale(handle)
         self.convert()
@@ -155,7 +167,7 @@ class HandleTest(SampleTest):
         handles = [self.handle(name) for name in names]
         for handle, name in zip(handles, names):
             self.assertEqual(self.read_handle(handle).decode(), self.read(name))
-        forget()
+        self.forget()
         for handle in handles:
             self.assertStale(handle)
         self.daemon = self.remount(self.daemon)
@@ -166,7 +178,7 @@ class HandleTest(SampleTest):
 
     def test_a_snapshot_is_made_again(self):
         handle = self.handle("metrics")
-        forget()
+        self.forget()
         self.assertIn(b"gsymfs_build_info", self.read_handle(handle))
         self.daemon = self.remount(self.daemon)
         self.assertIn(b"gsymfs_build_info", self.read_handle(handle))

@@ -4,7 +4,7 @@ import glob
 import os
 import subprocess
 
-from mount_harness import GSYM, SampleTest, build_id, contents, main
+from mount_harness import GSYM, LIMIT, SampleTest, build_id, contents, main
 
 
 class LookupTest(SampleTest):
@@ -14,7 +14,7 @@ class LookupTest(SampleTest):
 
     def lookup(self):
         done = subprocess.run([GSYM, "lookup", "--cache=" + self.cache, self.path, self.address],
-                              capture_output=True, timeout=60, check=False)
+                              capture_output=True, timeout=LIMIT, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return done.stdout
 

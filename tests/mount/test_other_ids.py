@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 
-from mount_harness import GSYM, MountTest, main, run, wait_until
+from mount_harness import GSYM, LIMIT, MountTest, main, run, wait_until
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -171,7 +171,7 @@ class OtherIdsTest(MountTest):
         self.assertNone(dashed + "-")
         self.assertNone("{" + dashed)
         done = subprocess.run([GSYM, "stack", "--mount=" + self.mnt], input=b"{%s} 0x1000\n" % dashed.encode(),
-                              capture_output=True, timeout=60, check=False)
+                              capture_output=True, timeout=LIMIT, check=False)
         self.assertIn(b"work", done.stdout, done.stderr)
 
     def test_batches_and_logs(self):
@@ -182,7 +182,7 @@ class OtherIdsTest(MountTest):
                 q.write(("%s %s\n" % (id, ADDRESS)).encode())
                 self.assertIn(b"work at ", q.readall())
         log = "    #0 0x55c8ec9c41aa  (/bin/app+%s) (BuildId: %s)\n" % (ADDRESS, htlhash(path))
-        done = subprocess.run([GSYM, "filter", "--mount=" + self.mnt], input=log.encode(), capture_output=True, timeout=60,
+        done = subprocess.run([GSYM, "filter", "--mount=" + self.mnt], input=log.encode(), capture_output=True, timeout=LIMIT,
                               check=False)
         self.assertIn(b"work", done.stdout)
 

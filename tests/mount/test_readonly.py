@@ -213,7 +213,7 @@ class ReadonlyTest(MountTest):
         path = self.compile()
         self.id = mount_harness.build_id(path)
         start, _, name = next(f for f in self.functions(path) if "norm" in f[2])
-        self.mount()
+        self.mount().wait_scanned()
         address = "0x%x" % start
         self.read(self.id, address)
         os.environ["FILE_TO_COPY"] = os.path.join(self.id, address)

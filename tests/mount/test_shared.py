@@ -81,7 +81,7 @@ class SharedTest(StoreTest):
     def test_layout_of_bazel(self):
         self.expect_converted("shared_layout=bazel")
         wait_until(lambda: glob.glob(os.path.join(self.shared, "ac", "*")), "the object")
-        (path,) = os.listdir(os.path.join(self.shared, "ac"))
+        (path,) = [name for name in os.listdir(os.path.join(self.shared, "ac")) if not name.startswith(".")]
         self.assertRegex(path, "^[0-9a-f]{64}$")
         mnt = self.host("shared_layout=bazel")
         self.answer(mnt)
@@ -262,6 +262,7 @@ class LeaseTest(StoreTest):
 
     def test_first_answers_while_another_converts(self):
         self.use_program()
+        made = self.compile_other(where=self.dir)
         first, gate = self.gated_host()
         reader = self.reader(self.id, "functions.tsv", mnt=first)
         wait_until(lambda: self.entries("lease"), "the lease")
@@ -276,7 +277,8 @@ class LeaseTest(StoreTest):
         self.assertEqual((info["state"], info["converter"], info.get("progress")), ("converting", "elsewhere", None))
         self.assertIn("leaf_3", self.answer(second))
         self.assertEqual(self.status(self.id, second)["tier"], "fragments")
-        other = mount_harness.build_id(self.compile_other())
+        other = mount_harness.build_id(made)
+        os.rename(made, os.path.join(self.source, "other"))
         wait_until(lambda: other in self.ids(second), "the other image")
         self.assertIn("geo::point::norm", self.read(other, "functions.tsv", mnt=second))  # others do not wait
         gate.open()
@@ -294,7 +296,7 @@ class LeaseTest(StoreTest):
         self.reader(self.id, "functions.tsv", mnt=first)
         wait_until(lambda: self.entries("lease"), "the lease")
         gate.wait_started()
-        second = self.host("digest_rate=0", "shared_wait=250", "threads=1")
+        second = self.host("digest_rate=0", "shared_wait=15000", "threads=1")  # for the start of the store's process, too
         waiting = self.reader(self.id, "functions.tsv", mnt=second)
         wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
         self.assertIn("geo::point::norm", self.answer(second))

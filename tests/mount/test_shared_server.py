@@ -144,7 +144,8 @@ class ServerTest(StoreTest):
         self.server.act = lambda handler: over.wait(LIMIT)
         mnt = self.host("shared_wait=50")
         self.assertEqual(self.answer(mnt), want)
-        wait_until(lambda: self.shares(mnt, "hedged") == 1, "the count")
+        # "down" where the machine is so slow that the time of the server is over before the conversion.
+        wait_until(lambda: self.shares(mnt, "hedged") + self.shares(mnt, "down") == 1, "the count")
         self.assertEqual(self.conversions(mnt), 1)
 
     def test_late(self):
@@ -152,7 +153,19 @@ class ServerTest(StoreTest):
         want = self.given()
         go = threading.Event()
         self.addCleanup(go.set)
-        self.server.act = lambda handler: not go.wait(LIMIT)
+
+        def begin(handler):
+            """The head in time; the body of an object may take ten seconds."""
+            body, etag, _ = self.server.objects[handler.path]
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(len(body)))
+            handler.send_header("ETag", etag)
+            handler.end_headers()
+            handler.wfile.flush()
+            go.wait(LIMIT)
+            handler.wfile.write(body)
+            return True
+        self.server.act = begin
         between = Between(self)
         between.say("start")
         mnt = self.host("worker=" + between.worker, "shared_wait=50")
@@ -271,7 +284,7 @@ class ServerTest(StoreTest):
         self.server.go.set()
         self.assertEqual(daemon.stop(), 0)
         self.assertEqual(len(self.entries()), 3)
-        self.assertEqual(self.entries("lease"), [])
+        wait_until(lambda: not self.entries("lease"), "the end of the leases")
         self.assertEqual([self.is_pending(path) for path in self.cached()], [False] * 3)
 
     def test_leases_at_the_end(self):
@@ -331,10 +344,13 @@ class ServerTest(StoreTest):
         mnt = self.host()
         for id in ids:
             self.assertIn("geo::point::norm", self.read(id, "functions.tsv", mnt=mnt))
-        self.assertEqual(self.conversions(mnt), 5)
+            if self.metric(mnt, "shared_breaker_opened_total"):
+                break
+        self.assertRegex(self.read("status", mnt=mnt), "shared_breaker\t(half )?open.* 503")
         self.assertLess(self.server.asked, 6)
-        self.assertRegex(self.read("status", mnt=mnt), "shared_breaker\topen for .* 503")
-        self.assertEqual(self.metric(mnt, "shared_breaker_opened_total"), 1)
+        for id in ids:
+            self.assertIn("geo::point::norm", self.read(id, "functions.tsv", mnt=mnt))
+        self.assertEqual(self.conversions(mnt), 5)
 
     def test_restarted(self):
         """A server that was away for a while is asked again by the next daemon at the latest."""

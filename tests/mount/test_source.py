@@ -58,11 +58,11 @@ class SourceTest(MountTest):
             file.write(good)
         wait_until(lambda: self.root_status()["skipped"] == ["2"], "the repaired file")
         os.rename(bad[1], os.path.join(self.source, "e"))
-        wait_until(lambda: os.path.join(self.source, "e") in self.read("status"), "the renamed file")
-        self.assertEqual(self.root_status()["skipped"], ["2"])
+        wait_until(lambda: os.path.join(self.source, "e") in self.read("status") and self.root_status()["skipped"] == ["2"],
+                   "the renamed file")
         os.rename(where, os.path.join(self.source, "f"))
-        wait_until(lambda: os.path.join(self.source, "f", "c") in self.read("status"), "the renamed directory")
-        self.assertEqual(self.root_status()["skipped"], ["2"])
+        wait_until(lambda: os.path.join(self.source, "f", "c") in self.read("status") and
+                   self.root_status()["skipped"] == ["2"], "the renamed directory")
         shutil.rmtree(os.path.join(self.source, "f"))
         os.unlink(os.path.join(self.source, "e"))
         wait_until(lambda: self.root_status()["skipped"] == ["0"], "the removed files")

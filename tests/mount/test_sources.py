@@ -111,7 +111,7 @@ class SourcesTest(MountTest):
         new = self.compile("new", where=self.second)
         wait_until(lambda: build_id(new) in self.ids(), "the new file")
         self.assertLessEqual(ids, self.ids())
-        self.assertErrno(errno.EIO, os.stat, self.image("00" * 20))
+        wait_until(lambda: self.errno_of("00" * 20) == errno.EIO, "the end of the scan that misses it")
         os.rename(away, self.first)
         wait_until(lambda: self.errno_of("00" * 20) == errno.ENOENT, "a complete scan")
 
