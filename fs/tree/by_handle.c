@@ -72,7 +72,7 @@ static uint64_t parent_of(struct tree *tree, uint64_t ino)
 
 /*
  * The result if nothing has the number, which a daemon before this one may have given out: the first scan may
- * find what has. Made before it is looked for, since the scan may find it and end meanwhile.
+ * find what has it. It is made before the number is looked for, since the scan may find it and end meanwhile.
  */
 struct miss {
 	int err;
@@ -153,6 +153,9 @@ static int find_revision(struct tree *tree, const struct answer_place *place, st
 	struct images *images = tree->images;
 	mutex_lock(&images->lock);
 	struct image *image = images_by_key_end(images, place);
+	/* A debug file alone: the first scan may find the program, whose answers have another generation. */
+	if (image && !images->scanned && !image_source(image)->has_text && !image_binary(image))
+		image = NULL;
 	*ret = image ? image_revision(images, image) : NULL;
 	mutex_unlock(&images->lock);
 	return *ret ? 0 : image ? -ENOMEM : -ESTALE;
@@ -167,7 +170,7 @@ static int find_answer(struct call *call, const struct miss *miss, struct fuse_e
 	int err = find_revision(tree_of(call), &place, &rev);
 	if (!err)
 		err = answer_by_number(call, rev, &place, ret);
-	else if (err == -ESTALE)
+	if (err == -ESTALE) /* or the first scan has just found a better file */
 		err = none_of_number(call, miss);
 	return err == -ENOENT ? -ESTALE : err;
 }

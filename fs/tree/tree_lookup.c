@@ -176,6 +176,8 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 		*ret = entry_path_member(tree_of(call), at);
 		err = 0;
 	}
+	if (err && !images->scanned) /* its members are added one by one */
+		err = images_await(images, "", &call->wait);
 	mutex_unlock(&images->lock);
 	return err;
 }
