@@ -9,7 +9,7 @@ void metrics_add_conversion(struct metrics *metrics, enum conversion_result resu
 	size_t i = 0;
 	while (i < CONVERSION_BUCKETS && seconds > conversion_bounds[i])
 		i++;
-	metric_add(&metrics->conversions[result], 1);
 	metric_add(&metrics->conversion_times[i], 1);
 	metric_add(&metrics->conversion_ms, (uint64_t)(seconds * 1000));
+	metric_add(&metrics->conversions[result], 1); /* last: who sees it finds the others */
 }

@@ -84,9 +84,9 @@ void share_give(struct share *share, struct share_offer *offer)
 	mutex_unlock(&share->lock);
 	if (added)
 		return;
-	share_count(share, SHARE_DROPPED);
 	if (!stopping)
 		share_complain(share, COMPLAINT_FULL_QUEUE, offer->facts.id, "too many wait to be given");
+	share_count(share, SHARE_DROPPED);
 	share_offer_free(share, offer);
 }
 
