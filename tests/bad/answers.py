@@ -71,7 +71,7 @@ class Program:
     def ask(self, path):
         """The conversion, and {address: frames of (function, file, line)}; None where it fails."""
         out = path.with_suffix(".gsym")
-        done = subprocess.run([self.gsym, "convert", path, "-o", out], capture_output=True, timeout=120, check=False)
+        done = subprocess.run([self.gsym, "convert", path, "-o", out], capture_output=True, timeout=600, check=False)
         if done.returncode:
             return done, None
         lines = peers.run([self.gsym, "lookup", "--format=tsv", out], stdin="".join(f"{a:#x}\n" for a in self.addresses))

@@ -21,7 +21,7 @@ from lib import make_macho as m  # noqa: E402
 from lib import splitfile as s  # noqa: E402
 from lib.macho_sample import program  # noqa: E402
 
-LIMIT = 60
+LIMIT = 600
 UNITS, SLOTS = 6, 16
 INFO, ABBREV = 1, 3  # of .debug_cu_index
 EDGES = (0, 1, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff)

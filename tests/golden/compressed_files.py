@@ -32,7 +32,7 @@ def sample(size=200000):
 
 
 def zstd(data):
-    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True, timeout=60).stdout
+    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True, timeout=600).stdout
 
 
 FORMATS = {"xz": lambda data: lzma.compress(data, preset=1), **({"zst": zstd} if shutil.which("zstd") else {})}
@@ -49,7 +49,7 @@ class CompressedFilesTest(unittest.TestCase):
     def convert(self, name, data, *options):
         (self.place / name).write_bytes(data)
         return subprocess.run([GSYM, "convert", "--quiet", *options, self.place / name, "-o", self.place / "out"],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=600)
 
     def converted(self, name, data, *options):
         done = self.convert(name, data, *options)

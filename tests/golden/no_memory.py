@@ -24,7 +24,7 @@ from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe,
 from lib.core_file import File, core_file  # noqa: E402
 from lib.peers import TIMES_SLOWER  # noqa: E402
 
-LIMIT = 60 * TIMES_SLOWER
+LIMIT = 600 * TIMES_SLOWER
 STEP = TIMES_SLOWER  # between allocations that fail
 SHOWN = 5  # faults of a command
 OTHER_NAMES = ("addr2line", "llvm-symbolizer")  # of the program

@@ -26,7 +26,7 @@ totals = Counter()
 
 
 def convert(gsym, path, out, *options):
-    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=600)
 
 
 def image_base(program):
@@ -104,7 +104,7 @@ def check_program(gsym, what, program, pdb):
             failures.append(f"{what}: {path.name}: exit {done.returncode}: {done.stderr}")
             continue
         compare_gsym(f"{what}: {path.name}", gsym, dump, addresses, out, add)
-        verified = subprocess.run([gsym, "verify", str(out)], capture_output=True, text=True, timeout=60)
+        verified = subprocess.run([gsym, "verify", str(out)], capture_output=True, text=True, timeout=600)
         if verified.returncode:
             failures.append(f"{what}: {path.name}: gsym verify: {verified.stdout}{verified.stderr}")
         if path is program:

@@ -25,7 +25,7 @@ failures = []
 
 def convert(gsym, path, *options):
     return subprocess.run([gsym, "convert", *map(str, options), str(path), "-o", f"{path}.gsym"], capture_output=True, text=True,
-                          timeout=60)
+                          timeout=600)
 
 
 def compare(gsym, what, path, expected, base=0, options=()):

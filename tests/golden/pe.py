@@ -21,7 +21,7 @@ failures = []
 
 
 def convert(gsym, path, out, *options):
-    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=600)
 
 
 def compare(gsym, what, path, expected, base):
@@ -133,7 +133,7 @@ def check_thunks(gsym):
 
 def uuid_of(gsym, path):
     convert(gsym, path, f"{path}.gsym")
-    text = subprocess.run([gsym, "dump", f"{path}.gsym"], capture_output=True, text=True, timeout=60).stdout
+    text = subprocess.run([gsym, "dump", f"{path}.gsym"], capture_output=True, text=True, timeout=600).stdout
     return next((line.split("=")[1].strip() for line in text.splitlines() if "UUID  " in line), "")
 
 
@@ -287,7 +287,7 @@ def check_programs(gsym):
             for level, version in itertools.product(("-O0", "-O1", "-O2"), (4, 5)):
                 path = source.with_name("a.exe")
                 done = subprocess.run([*command, "-nostdlib", level, f"-gdwarf-{version}", "-o", path, source],
-                                      capture_output=True, text=True, timeout=60)
+                                      capture_output=True, text=True, timeout=600)
                 if done.returncode:
                     print(f"{name}: {done.stderr}")
                     break

@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-LIMIT = 60
+LIMIT = 600
 gsym = ""
 
 SOURCE = """int counter[4] = {7, 8, 9, 10};

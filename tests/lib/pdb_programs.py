@@ -222,7 +222,7 @@ def write_sources(directory):
 
 
 def _run(argv, directory):
-    done = subprocess.run(argv, cwd=directory, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, cwd=directory, capture_output=True, text=True, timeout=600)
     return None if done.returncode == 0 else done.stderr
 
 

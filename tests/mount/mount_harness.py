@@ -332,6 +332,10 @@ class MountTest(unittest.TestCase):
         """Scans that have ended since the mount."""
         return scans_in(self.read("metrics", mnt=mnt))
 
+    def is_too_busy(self):
+        """Whether a zygote did not answer within a second, on a machine with more to do than it has processors."""
+        return "cannot fork a worker: no answer in time" in self.daemons[-1].log() and os.getloadavg()[0] > os.cpu_count()
+
     def wait_scans(self, count=3, mnt=None):
         """Waits for the end of @count scans; all but the first began after the call."""
         end = self.scans(mnt) + count

@@ -214,6 +214,7 @@ class LedAstrayTest(MountTest):
             os.utime(self.object)  # convert again
             time.sleep(0.01)
         swapping.join()
+        self.assertTrue(answers)
         self.assertNotIn(INSIDE, answers)
 
     def swap(self, a, b, end):

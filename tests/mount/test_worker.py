@@ -57,11 +57,10 @@ class WorkerTest(MountTest):
 
     def converted(self, id):
         """Converts an image in a worker that is forked; the machine must let the zygote answer within a second."""
-        daemon = self.daemons[-1]
         os.stat(os.path.join(self.image(id), "image.gsym"))
-        if "cannot fork a worker: no answer in time" in daemon.log():
+        if self.is_too_busy():
             self.skipTest("the machine is too busy to fork within a second")
-        return self.zygote(daemon)
+        return self.zygote(self.daemons[-1])
 
     def test_workers_are_forked(self):
         """All by one process, which may end at any moment."""
@@ -98,14 +97,15 @@ class WorkerTest(MountTest):
         with concurrent.futures.ThreadPoolExecutor(32) as pool:
             list(pool.map(lambda other: os.stat(os.path.join(self.image(other.hex()), "image.gsym")), ids))
         self.assertEqual(daemon.log().count("converted"), len(ids))
-        self.assertNotRegex(daemon.log(), "cannot fork a worker: (?!no answer in time)")
+        if not self.is_too_busy():  # a zygote that is ended for that answers nobody else either
+            self.assertNotIn("cannot fork a worker", daemon.log())
 
     def cold_images(self, count):
         """Ids of programs that nothing was asked of."""
         return [mount_harness.build_id(self.compile("cold%d" % i)) for i in range(count)]
 
     def ask_cold(self, ids):
-        """Asks all of @ids at the same time. Less than a minute, which a start may take: longer is a hang."""
+        """Asks all of @ids at the same time. A start may take a minute; waiting for one that long is a hang."""
         with concurrent.futures.ThreadPoolExecutor(len(ids)) as pool:
             list(pool.map(lambda id: os.stat(os.path.join(self.image(id), "image.gsym")), ids, timeout=55))
 

@@ -53,12 +53,12 @@ def check(command, example, directory):
 
 
 def examples_of(command):
-    text = subprocess.run([gsym, "help", command], capture_output=True, text=True, timeout=60, check=True).stdout
+    text = subprocess.run([gsym, "help", command], capture_output=True, text=True, timeout=600, check=True).stdout
     return re.findall(r"^  (.*gsym .*)$", text.partition("\nExamples:\n")[2], re.M)
 
 
 def main():
-    listing = subprocess.run([gsym, "help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    listing = subprocess.run([gsym, "help"], capture_output=True, text=True, timeout=600, check=True).stdout
     commands = re.findall(r"^  (\w+)  ", listing, re.M)
     examples = 0
     with tempfile.TemporaryDirectory(prefix="gsym-help-") as directory:
