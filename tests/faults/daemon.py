@@ -225,6 +225,8 @@ class Start:
             try:
                 for name, (id, address, answer) in self.wanted.items():
                     got = settle(mounts, id, address, answer) if mounts is mount else mounts.answer(id, address)
+                    if got != answer and mounts is mount and not is_mounted(mount.mnt):
+                        return self.ended(mount)  # it was about to while it answered with errors
                     if got != answer:
                         return ("hangs" if got is None else "remembered"), "%s %s: %r: %s" % (name, what, got, mounts.log()[-1500:])
             finally:
