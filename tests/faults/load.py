@@ -251,11 +251,11 @@ class Load:
         for _ in range(5):
             self.kill_one(rng)
             self.stop.wait(rng.random() / 10)
-        self.rest = 0 if self.counts["answers"] > before else min(2 * self.rest + 0.1, REST_MAX)
         self.let_answer(before)
 
     def let_answer(self, before):
         """Kills come less often while they leave no time for an answer, as on a machine that is busy with other work."""
+        self.rest = 0 if self.counts["answers"] > before else min(2 * self.rest + 0.1, REST_MAX)
         end = time.monotonic() + self.rest
         while self.counts["answers"] == before and time.monotonic() < end and not self.stop.is_set():
             self.stop.wait(0.02)
@@ -264,9 +264,8 @@ class Load:
         """The daemon itself; its cache stays as it is."""
         self.evict(rng)
         before = self.counts["answers"]
-        self.let_answer(before)
-        self.rest = 0 if self.counts["answers"] > before else min(2 * self.rest + 0.1, REST_MAX)
         self.stop.wait(rng.random() / 2)
+        self.let_answer(before)
         self.kill_daemon()
         self.count("killed daemon")
         self.start()

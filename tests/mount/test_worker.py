@@ -97,7 +97,7 @@ class WorkerTest(MountTest):
         with concurrent.futures.ThreadPoolExecutor(32) as pool:
             list(pool.map(lambda other: os.stat(os.path.join(self.image(other.hex()), "image.gsym")), ids))
         self.assertEqual(daemon.log().count("converted"), len(ids))
-        if not self.is_too_busy():  # a zygote that is ended for that answers nobody else either
+        if not self.is_too_busy():  # when such a zygote is ended, other requests to it fail, too
             self.assertNotIn("cannot fork a worker", daemon.log())
 
     def cold_images(self, count):

@@ -664,8 +664,8 @@ static void stops(void **state)
 	const int64_t took = monotonic_ms() - begin;
 	f.store = NULL;
 	assert_true(store_wait(call, 0, &reply));
-	if (reply.err != -ECANCELED ||
-	    took < 1000) /* the process has a second, too little on a busy machine */
+	/* The process has a second, which may be too little on a busy machine. */
+	if (reply.err != -ECANCELED || took < 1000)
 		assert_int_equal(reply.err, -ENOENT);
 	store_call_end(call);
 	close(fd);
