@@ -54,6 +54,15 @@ static int plan_stdio(posix_spawn_file_actions_t *actions)
 	return -err;
 }
 
+/*
+ * Not all descriptors are closed by execve(2): the process that started the daemon may have left some open,
+ * and glibc's pthread_setname_np(3) opens one for a moment. Comes last, since the others use copies.
+ */
+static int plan_inheritance(posix_spawn_file_actions_t *actions, size_t n)
+{
+	return -posix_spawn_file_actions_addclosefrom_np(actions, WORKER_SOCKET_FD + (int)n);
+}
+
 /* The daemon's threads block signals; a worker must not inherit the mask. */
 static int plan_attributes(const struct child_order *order, posix_spawnattr_t *attr)
 {
@@ -104,6 +113,8 @@ static int spawn(const struct child_order *order, const int *fds, size_t n, pid_
 	int err = plan_fds(&actions, fds, n, copies);
 	if (!err)
 		err = plan_stdio(&actions);
+	if (!err)
+		err = plan_inheritance(&actions, n);
 	if (!err)
 		err = plan_attributes(order, &attr);
 	char **environment = child_environment(order, order->bind_now ? bind_now : NULL);

@@ -35,7 +35,8 @@ struct child_order {
 
 /*
  * Starts "PROGRAM worker MODE <our pid>" and waits until it is ready. 0; -ECHILD if the program cannot be run
- * or is not a worker of this version; -ECANCELED if the daemon shuts down.
+ * or is not a worker of this version; -ECANCELED if the daemon shuts down. The worker inherits no descriptors
+ * but standard input, output and error.
  */
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 

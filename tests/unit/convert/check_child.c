@@ -41,6 +41,15 @@ static bool is_null_device(int fd)
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
 }
 
+/* How many descriptors from 8 on are open. */
+static int n_inherited(void)
+{
+	int n = 0;
+	for (int fd = 8; fd < 200; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
 static void describe(char *to, size_t size, const char *parent)
 {
 	sigset_t mask;
@@ -48,8 +57,10 @@ static void describe(char *to, size_t size, const char *parent)
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	sigaction(SIGUSR1, NULL, &action);
 	const char *secret = getenv("AWS_SECRET"), *plain = getenv("AWSOME"), *now = getenv("LD_BIND_NOW");
-	snprintf(to, size, "fds '%c%c%c%c' %s, %s, %s, group %s, signals %s %s, secret %s, plain %s, bind %s",
+	snprintf(to, size,
+		 "fds '%c%c%c%c' and %d, %s, %s, %s, group %s, signals %s %s, secret %s, plain %s, bind %s",
 		 descriptor_letter(4), descriptor_letter(5), descriptor_letter(6), descriptor_letter(7),
+		 n_inherited(),
 		 SANITIZER || (is_null_device(0) && is_null_device(1) && is_null_device(2)) ? "null" : "open",
 		 atol(parent) == getppid() ? "child" : "orphan",
 		 fcntl(3, F_GETFL) & O_NONBLOCK ? "polls" : "blocks", getpgrp() == getpid() ? "own" : "ours",
@@ -136,6 +147,10 @@ static void what_it_is_given(void **state)
 	int fds[4];
 	struct child_order order = order_of("tells");
 	(void)state;
+	/* Two that execve(2) does not close, the first where those of an order may go. */
+	const int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 20);
+	assert_in_range(low, 4, 7);
+	assert_true(high >= 20);
 	for (int i = 0; i < 4; i++)
 		fds[i] = letter_fd("abcd"[i]);
 	setenv("AWS_SECRET", "key", 1);
@@ -145,28 +160,34 @@ static void what_it_is_given(void **state)
 	sigaddset(&usr2, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &usr2, NULL);
 	signal(SIGUSR1, SIG_IGN);
-	assert_description(&order, "fds '    ' null, child, blocks, group ours, signals open default, secret "
-				   "none, plain yes, bind none");
+	assert_description(&order,
+			   "fds '    ' and 0, null, child, blocks, group ours, signals open default, secret "
+			   "none, plain yes, bind none");
 	order.own_group = true;
 	order.has_credentials = true;
 	order.fds = fds;
 	order.n_fds = 2;
-	assert_description(&order, "fds 'ab  ' null, child, blocks, group own, signals open default, secret "
-				   "key, plain yes, bind none");
+	assert_description(&order,
+			   "fds 'ab  ' and 0, null, child, blocks, group own, signals open default, secret "
+			   "key, plain yes, bind none");
 	order.own_group = order.has_credentials = false;
 	order.bind_now = true;
 	order.fds = (int[]){fds[3], fds[2]};
-	assert_description(&order, "fds 'dc  ' null, child, blocks, group ours, signals open default, secret "
-				   "none, plain yes, bind 1");
+	assert_description(&order,
+			   "fds 'dc  ' and 0, null, child, blocks, group ours, signals open default, secret "
+			   "none, plain yes, bind 1");
 	order.fds = (int[]){letter_fd('e'), letter_fd('f'), letter_fd('g'), letter_fd('h')};
 	order.n_fds = 4;
-	assert_description(&order, "fds 'efgh' null, child, blocks, group ours, signals open default, secret "
-				   "none, plain yes, bind 1");
+	assert_description(&order,
+			   "fds 'efgh' and 0, null, child, blocks, group ours, signals open default, secret "
+			   "none, plain yes, bind 1");
 	/* They stay ours. */
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(close(order.fds[i]), 0);
 		assert_int_equal(close(fds[i]), 0);
 	}
+	assert_int_equal(close(low), 0);
+	assert_int_equal(close(high), 0);
 }
 
 static size_t open_descriptors(void)
