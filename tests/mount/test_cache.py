@@ -461,13 +461,16 @@ class CacheTest(MountTest):
         self.assertLessEqual(self.conversions(), 12)
 
     def test_stack_of_evicted_images(self):
-        """A stack needs all its images at once, also if the cache holds fewer."""
+        """
+        A stack needs all its images at once, also if the cache holds fewer. Of what was converted since the log looked
+        last, only the newest file may be left: 6 + 5 + ... + 1 conversions, and more if that is evicted as it looks.
+        """
         ids, address = self.alternating(6)
         lines = "".join("    #%d 0x%x  (/bin/alternate%d+0x%x) (BuildId: %s)\n" % (i, address, i % 6, address, ids[i % 6])
                         for i in range(60))
         text = self.ask("log", lines)
         self.assertEqual(text.count("norm"), 60, text[:1000])
-        self.assertLessEqual(self.conversions(), 18)
+        self.assertLessEqual(self.conversions(), 30)
 
     def test_bytes_are_those_of_the_disk(self):
         """A file takes whole blocks, however short it is."""
