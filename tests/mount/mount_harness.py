@@ -100,10 +100,17 @@ def pread_all(fd, size, offset):
     return found
 
 
+def skip_if_files_are_limited(test):
+    """RLIMIT_FSIZE, which takes CAP_SYS_RESOURCE to raise, refuses large files, and may refuse to append to a q or log."""
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+        test.skipTest("the size of files is limited, and this user may not raise the limit")
+
+
 def needs_large_files(test):
     """Of a test with a file larger than the address space of 32-bit programs."""
     @functools.wraps(test)
     def checked(self):
+        skip_if_files_are_limited(self)
         if is_32_bit(shutil.which(GSYMFS)):
             self.skipTest("a 32-bit program cannot map a file of this size")
         test(self)

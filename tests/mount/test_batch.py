@@ -269,6 +269,7 @@ class BatchTest(MountTest):
                 self.assertEqual(q.read(), want + "\n")
 
     def test_append(self):
+        mount_harness.skip_if_files_are_limited(self)
         self.mount()
         record = self.record(self.start) + "\n"
         with self.q(self.id, "q", flags=os.O_RDWR | os.O_APPEND | os.O_TRUNC) as q:
