@@ -151,6 +151,21 @@ static void half_open(void **state)
 	note_success(&b, now);
 }
 
+/* Nor do failures of the last minute count for the rate once it has closed. */
+static void closed_again(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		note_success(&b, start);
+		assert_int_equal(note_failure(&b, start), i == 9); /* 10 of 20 */
+	}
+	const int64_t now = start + 10000;
+	for (unsigned i = 0; i < 19; i++)
+		note_success(&b, now);
+	assert_false(note_failure(&b, now)); /* 1 of 20, not 11 of 40 */
+}
+
 /* One that was allowed before the breaker opened, and ends later, can be told from the trial. */
 static void late_results(void **state)
 {
@@ -181,11 +196,11 @@ static void cancel_when_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(three_in_a_row),     cmocka_unit_test(rate),
-		cmocka_unit_test(small_sample),       cmocka_unit_test(forgets),
-		cmocka_unit_test(healthy_enough),     cmocka_unit_test(doubles),
-		cmocka_unit_test(half_open),          cmocka_unit_test(late_results),
-		cmocka_unit_test(cancel_when_closed),
+		cmocka_unit_test(three_in_a_row), cmocka_unit_test(rate),
+		cmocka_unit_test(small_sample),   cmocka_unit_test(forgets),
+		cmocka_unit_test(healthy_enough), cmocka_unit_test(doubles),
+		cmocka_unit_test(half_open),      cmocka_unit_test(closed_again),
+		cmocka_unit_test(late_results),   cmocka_unit_test(cancel_when_closed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
