@@ -99,13 +99,44 @@ static void no_more_modules(void **state)
 	memory_map_deinit(&map);
 }
 
+/*
+ * Random mappings over one another, beside an array of pages: whatever lies before, between, in or behind those
+ * that a new one meets. No offset is 0, after which the next mappings of a file would follow its beginning.
+ */
+static void as_pages_are(void **state)
+{
+	enum { PAGES = 24, PAGE = 0x1000, ROUNDS = 300, MAPPINGS = 30 };
+	static const char *const paths[] = {"/a", "/b", "/c", "anonymous memory"};
+	uint32_t random = 1;
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct memory_map map = {.ranges = {0}};
+		const char *owner[PAGES] = {NULL};
+		uint64_t offset[PAGES] = {0};
+		for (unsigned i = 0; i < MAPPINGS; i++) {
+			random = random * 1664525 + 1013904223;
+			unsigned first = random / 0x1000 % PAGES, n = 1 + (random >> 24) % (PAGES - first);
+			const char *path = paths[random >> 18 & 3];
+			add(&map, first * PAGE, (first + n) * PAGE, (i + 1) * PAGE, path);
+			for (unsigned page = first; page < first + n; page++) {
+				owner[page] = path[0] == '/' ? path : NULL;
+				offset[page] = (uint64_t)(i + 1 + page - first) * PAGE;
+			}
+			for (unsigned page = 0; page < PAGES; page++)
+				for (unsigned byte = 0; byte < PAGE; byte += PAGE - 1)
+					expect(&map, page * PAGE + byte, owner[page] ? owner[page] : "none",
+					       offset[page] + byte);
+		}
+		memory_map_deinit(&map);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(over_one_another),
-		cmocka_unit_test(empty_range),
-		cmocka_unit_test(no_more_room),
-		cmocka_unit_test(no_more_modules),
+		cmocka_unit_test(over_one_another), cmocka_unit_test(empty_range),
+		cmocka_unit_test(no_more_room),     cmocka_unit_test(no_more_modules),
+		cmocka_unit_test(as_pages_are),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
