@@ -137,13 +137,15 @@ class Builder:
     def _probe(self, cell, cc, cxx, place):
         """Raises Unavailable when not even an empty function builds with the cell's options."""
         source = place / "probe.c"
-        source.write_text("void _start(void); void _start(void) {}\n")
+        source.write_text("void _start(void); void _start(void) {} int main(void) { return 0; }\n")
         target = self._target(cell)
         for compiler, of in ((cc, "c"), (cxx, "c++")):
             run([compiler, *self._flags(cell, place), *target, "-x", of, "-c", source, "-o", "probe.o"], place)
         if not cell.target:
             run([cc, *self._link(cell), *(["-m32"] if "-m32" in cell.flags else []), "-nostdlib", "probe.o", "-o",
                   "probe"], place)
+        elif cell.kind == "windows":
+            run([*self._windows_linker(cell, cc), "probe.o", "-o", "probe"], place)
 
     def _compile(self, cell, cc, cxx, place, c, cc_sources, assembly, more):
         flags = self._flags(cell, place) + more
@@ -164,17 +166,25 @@ class Builder:
         run([cxx, *self._flags(cell, place), "-std=c++17", *self._link(cell), SOURCES / "hosted.cc", "-o",
               "program"], place)
 
-    def _windows(self, cell, cc, cxx, place):
+    @staticmethod
+    def _is_bare_windows(cell):
+        """Debian's mingw has no C library for the machine."""
+        return cell.target.startswith("aarch64")
+
+    def _windows_linker(self, cell, cc):
         """With mingw's C library where it has one, which its linkers' scripts want."""
-        bare, clang = cell.target.startswith("aarch64"), bool(self._target(cell))
-        more = self._target(cell) + (["-DBARE", "-ffreestanding", "-fno-stack-protector"] if bare else [])
+        linker = [f"-fuse-ld={shutil.which(self.lld)}"] if self._target(cell) else []
+        bare = ["-nostdlib", "-Wl,-e,_start"] if self._is_bare_windows(cell) else []
+        return [cc, *self._target(cell), *linker, *cell.link, *bare]
+
+    def _windows(self, cell, cc, cxx, place):
+        clang = bool(self._target(cell))
+        bare = ["-DBARE", "-ffreestanding", "-fno-stack-protector"] if self._is_bare_windows(cell) else []
         if clang and not self.lld:
             raise Unavailable("ld.lld is not installed")
         sources = matrix.CORE + (("runtime",) if clang else ())
-        objects = self._compile(cell, cc, cxx, place, sources, matrix.CORE_CXX, ["hand"], more)
-        linker = [f"-fuse-ld={shutil.which(self.lld)}"] if clang else []
-        run([cc, *self._target(cell), *linker, *cell.link, *(["-nostdlib", "-Wl,-e,_start"] if bare else []),
-             *objects, "-o", "program.exe"], place)
+        objects = self._compile(cell, cc, cxx, place, sources, matrix.CORE_CXX, ["hand"], self._target(cell) + bare)
+        run([*self._windows_linker(cell, cc), *objects, "-o", "program.exe"], place)
         os.replace(place / "program.exe", place / "program")
 
     def _object(self, cell, cc, _, place):
