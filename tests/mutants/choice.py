@@ -16,7 +16,7 @@ EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
 
 GSYM_TAIL = ("golden", "crafted", "calls", "gsym source", "segments", "bad-answers", "bad-gsym", "mount-lookup")
-CONVERT_TAIL = ("golden", "crafted", "golden symbols", "calls", "defects", "relocatable", "costly", "no memory",
+CONVERT_TAIL = ("short memory", "golden", "crafted", "golden symbols", "calls", "defects", "relocatable", "costly", "no memory",
                 "no memory formats", "object lookup", "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
                "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
@@ -44,16 +44,16 @@ TESTS = {
                        "golden pe", "pdb files", "released", "fuzz-elf"),
     "convert/object/elf": ("stub", "golden symbols", "relocatable", *CONVERT_TAIL, "fuzz-elf"),
     "convert/object/inflate": ("section_stream", "compressed", "compressed files", "fuzz-inflater", *CONVERT_TAIL),
-    "convert/object/macho": ("golden macho", "macho objects", "fuzz-macho", "mount-macho", "bad-macho", "bad-fat"),
-    "convert/object/pdb": ("pdb crafted", "pdb costly", "golden pdb", "pdb files", "fuzz-pdb", "mount-pdb"),
-    "convert/object/pe": ("golden pe", "golden pdb", "fuzz-pe", "mount-pe"),
-    "convert/dwarf": (*CONVERT_TAIL, "compressed", "matrix-quick", "fuzz-dwarf", "languages", "ways"),
-    "convert/build": ("finalize", "annotations", *CONVERT_TAIL, "crafted fragments", "fragments", "matrix-quick", "folded", "languages"),
-    "convert/golang": ("golang", "no memory formats", "fuzz-golang"),
-    "convert/codeview": ("pdb crafted", "pdb costly", "golden pdb", "fuzz-codeview"),
+    "convert/object/macho": ("short memory", "golden macho", "macho objects", "fuzz-macho", "mount-macho", "bad-macho", "bad-fat", "bad-containers"),
+    "convert/object/pdb": ("short memory", "pdb crafted", "pdb costly", "golden pdb", "pdb files", "fuzz-pdb", "mount-pdb"),
+    "convert/object/pe": ("short memory", "golden pe", "golden pdb", "fuzz-pe", "mount-pe"),
+    "convert/dwarf": (*CONVERT_TAIL, "compressed", "bad-containers", "crafted fragments", "matrix-quick", "fuzz-dwarf", "languages", "ways"),
+    "convert/build": ("symtab", "markers", "finalize", "annotations", *CONVERT_TAIL, "crafted fragments", "fragments", "matrix-quick", "folded", "languages"),
+    "convert/golang": ("short memory", "golang", "no memory formats", "fuzz-golang"),
+    "convert/codeview": ("short memory", "pdb crafted", "pdb costly", "golden pdb", "fuzz-codeview"),
     "convert/finish": ("finalize", "emit", "annotations", "text_set", *CONVERT_TAIL, "fuzz-callsites", "folded", "matrix-quick"),
-    "convert/breakpad": ("breakpad", "no memory formats", "fuzz-breakpad", "bad-breakpad", "golden", "mount-breakpad", "breakpad-real"),
-    "convert/verify": ("golden verify", "golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
+    "convert/breakpad": ("short memory", "breakpad", "no memory formats", "fuzz-breakpad", "bad-breakpad", "golden", "mount-breakpad", "breakpad-real"),
+    "convert/verify": ("short memory", "golden verify", "golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
     "convert/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
                    "mount-daemon", "mount-by_path"),
     "convert/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
