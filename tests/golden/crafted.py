@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -27,6 +28,8 @@ ADA95 = 13
 NO_ROW, NO_CALL_FILE = "line row ignored: no such file", "inlined call dropped: no such file"
 SEVERAL, MISNAMED = "several line sequences describe one function", "line sequence that a function names does not describe it"
 BETWEEN, SAME_RANGE = "function starts between two line rows", "functions with equal range, different content"
+MISSING = "missing files that the input refers to:\n"
+BAD_LINES, UNKNOWN_LINES = "line table ignored: damaged header", "line table ignored: unknown version"
 CASES = []
 
 
@@ -759,6 +762,144 @@ def damaged_debugdata(b):
     b.build(symbols=[Symbol("f", 0x1000, 0x10)], more=[Section(".gnu_debugdata", b"\xfd7zXZ\0" + bytes(range(40)))])
     b.expect_words(b.convert(odd=("section ignored: damaged",)), "section ignored: damaged: 1, first: .gnu_debugdata+0x0")
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"')
+
+
+def alternate(names, build_id=b"", sup=b""):
+    """What dwz writes for several files: here only names."""
+    more = [Section(".debug_str", b"\0" + b"\0".join(names) + b"\0")] + ([Section(".debug_sup", sup)] if sup else [])
+    return elf_bytes(build_id=build_id, more=more)
+
+
+def uses_alternate(**links):
+    """Two functions, "own" and one whose name is at offset 1 of another file's .debug_str (DW_FORM_GNU_strp_alt)."""
+    abbrev = b"\1\x11\1\0\0" + b"\2\x2e\0\3\xa1\x3e\x11\1\x12\6\0\0" + b"\3\x2e\0\3\x08\x11\1\x12\6\0\0\0"
+    body = b"\4\0\0\0\0\0\x08\1" + b"\2" + struct.pack("<IQI", 1, 0x1000, 16) + b"\3own\0" + struct.pack("<QI", 0x1100, 16) + b"\0"
+    sections = [Section(f".{name}", data) for name, data in links.items()]
+    return [Section(".debug_info", struct.pack("<I", len(body)) + body), Section(".debug_abbrev", abbrev), *sections]
+
+
+@case
+def alternate_files(b):
+    """Found by name beside the file, in .dwz and by build id below debug directories; never one of another id."""
+    id, other = b"0123456789abcdefghij", b"0123456789abcdefghiX"
+    shared = alternate([b"shared"], id)
+
+    def check(what, link, found, at=None, data=shared, section="gnu_debugaltlink", missing=""):
+        path = b.directory / (at or "unused")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        b.build(more=uses_alternate(**{section: link}))
+        told = b.convert("--debug-dir=debug", odd=() if found else ("function without a name", "name is in an alternate file that is not here"))
+        b.expect(what, b.dump(), ('[0x1000 - 0x1010) "shared"\n' if found else "") + '[0x1100 - 0x1110) "own"')
+        b.expect(f"{what}: missing", "".join(re.findall(r"(?m)^.*missing.*\n(?:  .*\n)*", told)), missing)
+        path.unlink()
+    link = b"alt\0" + id
+    missing = f"{MISSING}  alt\n"
+    check("beside the file", link, True, "alt")
+    check("in another directory", b"sub/alt\0" + id, True, "sub/alt")
+    check("its name beside the file", b"sub/alt\0" + id, True, "alt")
+    check("its absolute path", f"{b.directory}/elsewhere/alt".encode() + b"\0" + id, True, "elsewhere/alt")
+    check("the name of an absolute path beside the file", f"{b.directory}/elsewhere/alt".encode() + b"\0" + id, True, "alt")
+    check("in .dwz", link, True, "debug/.dwz/alt")
+    check("in .dwz by its last name", b"sub/alt\0" + id, True, "debug/.dwz/alt")
+    check("by build id", link, True, f"debug/.build-id/{id[:1].hex()}/{id[1:].hex()}.debug")
+    check("elsewhere", link, False, "debug/alt", missing=missing)
+    check("none", link, False, missing=missing)
+    check("of another id", b"alt\0" + other, False, "alt", missing=missing)
+    check("of a shorter id", b"alt\0" + id[:-1], False, "alt", missing=missing)
+    check("without id", link, False, "alt", alternate([b"shared"]), missing=missing)
+    check("a link without id", b"alt\0", False, "alt")
+    check("a link without name", b"\0" + id, False, "alt")
+    check("a link without end", b"alt", False, "alt")
+    # .debug_sup: version, whether it is the other file, its name, the size and bytes of a checksum.
+    sum_of = b"\4sum!"
+    link, own = b"\5\0\0alt\0" + sum_of, b"\5\0\1\0"
+    check("by checksum", link, True, "alt", alternate([b"shared"], sup=own + sum_of), "debug_sup")
+    check("its checksum as build id", link, True, "alt", alternate([b"shared"], b"sum!"), "debug_sup")
+    check("by build id, and the other way round", b"alt\0sum!", True, "alt", alternate([b"shared"], sup=own + sum_of))
+    check("of another checksum", link, False, "alt", alternate([b"shared"], sup=own + b"\4sum?"), "debug_sup", missing)
+    check("of a shorter checksum", link, False, "alt", alternate([b"shared"], sup=own + b"\3sum"), "debug_sup", missing)
+    check("of a checksum that is cut", link, False, "alt", alternate([b"shared"], sup=own + b"\4sum"), "debug_sup", missing)
+    check("a file that is such itself", b"\5\0\1alt\0" + sum_of, False, "alt", alternate([b"shared"], sup=own + sum_of), "debug_sup")
+    check("a checksum without bytes", b"\5\0\0alt\0\0", False, "alt", alternate([b"shared"], sup=own + b"\0"), "debug_sup")
+
+
+def zlib_section(name, data, claimed=None, magic=b"ZLIB"):
+    return Section(name, magic + struct.pack(">Q", len(data) if claimed is None else claimed) + zlib.compress(data))
+
+
+@case
+def sections_of_older_tools(b):
+    """".zdebug_x": "ZLIB", the size, and a stream of zlib."""
+    units = [Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99, lines=[Sequence(0x1010, (0x1000, 1, 5))])]
+    expected = '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5'
+    symbol = [Symbol("f", 0x1000, 0x10)]
+    dwarf = Dwarf(units)
+    parts = {name: bytes(getattr(dwarf, name)) for name in ("info", "abbrev", "line")}
+
+    def build(**changed):
+        more = [changed.get(name) or zlib_section(f".zdebug_{name}", data) for name, data in parts.items()]
+        b.build(more=more, symbols=symbol)
+    build()
+    b.convert()
+    b.expect("all", b.dump(), expected)
+    told = b.run(b.gsym, "verify", "out.gsym", "--against=in")
+    b.expect_words("".join(told[:2]), "the same: 2")
+    b.expect("verified", str(told[2]), "0")
+    build(line=Section(".debug_line", parts["line"]))
+    b.convert()
+    b.expect("one is as it is", b.dump(), expected)
+    build(line=Section(".zdebug_line", parts["line"]))
+    b.convert()
+    b.expect("one is called so only", b.dump(), expected)
+    build(line=zlib_section(".zdebug_line", parts["line"], magic=b"zlib"))
+    b.convert(odd=(UNKNOWN_LINES,))
+    b.expect("no mark", b.dump(), '[0x1000 - 0x1010) "f"')
+    for claimed, why in ((len(parts["line"]) - 1, "damaged"), (len(parts["line"]) + 1, "damaged"), (1 << 60, "too large when decompressed")):
+        build(line=zlib_section(".zdebug_line", parts["line"], claimed))
+        b.convert(odd=(BAD_LINES, f"section ignored: {why}"))
+        b.expect(f"a size of {claimed}", b.dump(), '[0x1000 - 0x1010) "f"')
+    for size, why in ((0, BAD_LINES), (3, BAD_LINES), (11, UNKNOWN_LINES)):
+        build(line=Section(".zdebug_line", zlib_section("", parts["line"]).data[:size]))
+        b.convert(odd=(why,))
+        b.expect(f"{size} bytes", b.dump(), '[0x1000 - 0x1010) "f"')
+
+
+@case
+def rows_out_of_order(b):
+    """Rows of a sequence are sorted by address; of those at one address the last holds."""
+    rows = [(0x1000, 1, 10), (0x1020, 1, 14), (0x1008, 1, 11), (0x1018, 1, 13), (0x1010, 1, 12), (0x1008, 1, 21), (0x1030, 1, 15)]
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x40), language=C99, lines=[Sequence(0x1040, *rows)])])
+    b.convert(odd=("line rows ignored: addresses descend",))
+    b.expect("rows", b.dump(), """
+[0x1000 - 0x1040) "f"
+  0x1000 /src/a.c:10
+  0x1008 /src/a.c:21
+  0x1010 /src/a.c:12
+  0x1018 /src/a.c:13
+  0x1020 /src/a.c:14
+  0x1030 /src/a.c:15""")
+
+
+@case
+def files_named_in_line_programs(b):
+    """DW_LNE_define_file adds a file after those of the header; one that is cut is none."""
+    def table(*operations):
+        prologue = struct.pack("BBBbBB", 1, 1, 1, -5, 14, 13) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b"\0a.c\0\0\0\0\0"
+        body = struct.pack("<HI", 4, len(prologue)) + prologue + b"".join(operations)
+        return struct.pack("<I", len(body)) + body
+
+    def extended(operation, operand=b""):
+        return b"\0" + bytes([1 + len(operand), operation]) + operand
+    start, end = extended(2, struct.pack("<Q", 0x1000)), b"\2\x10" + extended(1)
+    for what, operations, expected, odd in (
+            ("defined", (start, extended(3, b"late.c\0\0\0\0"), b"\4\2\1", end), "\n  0x1000 /src/late.c:1", ()),
+            ("defined twice", (start, extended(3, b"one.c\0\0\0\0") + extended(3, b"two.c\0\0\0\0"), b"\4\3\1", end), "\n  0x1000 /src/two.c:1", ()),
+            ("another operation", (start, extended(0x80, b"late.c\0\0\0\0"), b"\4\1\1", end), "\n  0x1000 /src/a.c:1", ()),
+            ("cut", (start, extended(3, b"late.c"), b"\4\2\1", end), "", (NO_ROW,))):
+        b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99, table=table(*operations))])
+        b.convert(odd=odd)
+        b.expect(what, b.dump(), '[0x1000 - 0x1010) "f"' + expected)
 
 
 # ---- Readers ----

@@ -71,7 +71,14 @@ def check_functions(gsym):
              0x103f: ["main /src/a.cc:12"], 0x1040: []}
     expect(gsym, "a function", program(), lines)
     for page in (0x200, 0x400, 0x800, 0x1000, 0x2000, 0x4000):
-        expect(gsym, f"pages of {page}", program(msf={"page": page, "scattered": True}), lines)
+        more = [m.proc(f"f{i}", 0x40 + 16 * i, 16) for i in range(page // 16)]   # three pages of symbols
+        at = 0x1040 + 16 * (len(more) - 1)
+        expect(gsym, f"pages of {page}", program([m.proc("main", 0, 0x40), *more], msf={"page": page, "scattered": True},
+                                                 sections=[m.Section(".text", 0x1000, 0x10000)]),
+               {**lines, 0x1040: ["f0"], at // 32 * 16 + 0x800: [f"f{(at // 32 * 16 + 0x800 - 0x1040) // 16}"], at: [f"f{page // 16 - 1}"], at + 16: []})
+    others = [m.Module(f"/src/{i}.obj", [m.proc(f"g{i}", 0x40 + 16 * i, 16)]) for i in range(160)]
+    expect(gsym, "a directory of three pages", program(more=others, msf={"page": 0x200, "scattered": True}),
+           {**lines, 0x1040: ["g0"], 0x1a3f: ["g159"], 0x1a40: []})
     # Linkers before 2005 wrote none: then the last entry of the table of names is almost the end of the stream.
     expect(gsym, "no features", program(features=()), lines)
     for kind in (m.S_LPROC32, m.S_GPROC32_ID, m.S_LPROC32_ID):
@@ -258,6 +265,36 @@ def check_omap_many(gsym):
 def check_separated(gsym):
     made = program([m.proc("main", 0, 0x40), m.sepcode(0x100, 0x20, 0)], [m.lines(0x100, 0x20, (A, [(0, 30)]))])
     expect(gsym, "separated code", made, {0x1000: ["main /src/a.cc:10"], 0x1100: ["main /src/a.cc:30"], 0x111f: ["main /src/a.cc:30"]}, judge=False)
+
+
+def check_trampolines(gsym):
+    """Jumps of an incremental linker are called as what they lead to; one that leads nowhere has no name."""
+    expect(gsym, "trampolines", program([m.trampoline(0x80, 5, 0), m.proc("main", 0, 0x40), m.trampoline(0x90, 6, 0x100), m.trampoline(0xa0, 5, 0x800),
+                                         m.proc("after", 0x100, 0x10)]),
+           {0x1000: ["main /src/a.cc:10"], 0x107f: [], 0x1080: ["main"], 0x1084: ["main"], 0x1085: [], 0x1090: ["after"], 0x1095: ["after"], 0x1096: [],
+            0x10a0: [], 0x1100: ["after"]}, judge=False)
+
+
+def check_managed(gsym):
+    """Functions of .NET are left out with all in them; what follows is not."""
+    ids, parts = [m.func_id("tiny", 0)], [m.inlinees((0x1000, B, 5))]
+    site = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)])
+    expect(gsym, "a function of .NET", program([m.managed("managed", 0x80, 0x10, site), m.proc("main", 0, 0x40, site)], parts, ids),
+           {0x1000: ["main /src/a.cc:10"], 0x1004: ["tiny /src/b.h:5", "main /src/a.cc:10"], 0x1080: [], 0x1084: []}, judge=False)
+    expect(gsym, "a function of .NET in a function", program([m.proc("main", 0, 0x40), m.Symbol(m.S_GMANPROC, b""), site, m.proc("after", 0x80, 0x10)], parts, ids),
+           {0x1000: ["main /src/a.cc:10"], 0x1004: ["main /src/a.cc:10"], 0x1080: ["after"]}, judge=False)
+
+
+def check_parts(gsym):
+    """Parts of line information in any order, with other parts between, and of any length."""
+    names = m.Names()
+    table, (a, _) = m.files(names, "/src/a.cc", "/src/b.h")
+    parts = [m.lines(0x100, 0x20, (a, [(0, 30), (0x10, 31)])), (0x8000_00f2, b"12345"), m.lines(0x40, 0x20, (a, [(0, 20)])),
+             (0xfe, b"1"), m.lines(0, 0x20, (a, [(0, 10), (0x10, 11)])), (0xfd, b"123"), m.lines(0x20, 0x20, (a, [(0, 12)])), table]
+    made = m.Pdb([m.Module("/src/a.obj", [m.proc("main", 0, 0x40), m.proc("next", 0x40, 0x20), m.proc("last", 0x100, 0x20)], parts)], names)
+    expect(gsym, "parts in any order", made, {
+        0x1000: ["main /src/a.cc:10"], 0x101f: ["main /src/a.cc:11"], 0x1020: ["main /src/a.cc:12"], 0x103f: ["main /src/a.cc:12"],
+        0x1040: ["next /src/a.cc:20"], 0x105f: ["next /src/a.cc:20"], 0x1060: [], 0x1100: ["last /src/a.cc:30"], 0x111f: ["last /src/a.cc:31"]}, judge=False)
 
 
 def check_publics(gsym):
@@ -466,7 +503,8 @@ def check_refused(gsym):
             failures.append(f"/DEBUG:FASTLINK: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_publics,
+CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
+          check_managed, check_parts, check_publics,
           check_joined, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 

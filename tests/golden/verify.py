@@ -18,7 +18,10 @@ PLAIN = {
     "name": "main", "at": 0x1000, "size": 0x40, "calls": [(0x1010, 0x1020)], "call": (1, 5), "callee": "tiny", "leaf": [(0x1014, 0x1018)],
     "leaf_call": (2, 8), "rows": [(0x1000, 1, 4), (0x1010, 2, 9), (0x1018, 2, 10), (0x1020, 1, 6)], "files": ("a.c", "b.h"), "other": "other",
     "other_at": 0x1060, "end": 0x1070, "language": C99, "other_row": [(0x1060, 1, 30)], "parts": [(0x1080, 0x1088), (0x1090, 0x1098)],
-    "dropped": [], "symbols": (), "linkage": None}
+    "dropped": [], "symbols": (), "linkage": None, "version": 4}
+
+
+VERSIONS = (4, 5)  # of DWARF, which list ranges in other ways
 
 
 def units(changes):
@@ -37,7 +40,7 @@ def units(changes):
     functions += [Die("subprogram", name=f"dropped_{low:x}", low_pc=low, high_pc=8) for low in c["dropped"]]
     body = [Die("namespace", *functions, name="ns")] if c["language"] == C_PLUS_PLUS else functions
     lines = [Sequence(c["end"], *c["rows"], *c["other_row"])] if c["rows"] else []
-    return [Unit(leaf, tiny, *body, files=c["files"], language=c["language"], lines=lines)]
+    return [Unit(leaf, tiny, *body, files=c["files"], language=c["language"], lines=lines, version=c["version"])]
 
 
 # What differs, the program, what is changed in it, (addresses, functions) that are compared, and what is said of them.
@@ -199,13 +202,14 @@ def main():
     gsym, bad = str(pathlib.Path(sys.argv[1]).resolve()), 0
     for what, base, changed, (addresses, functions), wanted in CASES:
         wanted = [f"compared with base: {addresses} addresses in {functions} functions of 1 units", *wanted]
-        with tempfile.TemporaryDirectory() as directory:
-            status, told = compare(gsym, directory, base, changed)
         wanted_status = 1 if any("DIFFERENT" in line for line in wanted) else 0
-        if told != wanted or status != wanted_status:
-            bad += 1
-            print(f"{what}: status {status}, not {wanted_status}", *told, "wanted:", *wanted, sep="\n    ")
-    print(f"{len(CASES)} cases, {bad} wrong")
+        for version in VERSIONS:
+            with tempfile.TemporaryDirectory() as directory:
+                status, told = compare(gsym, directory, {**base, "version": version}, changed)
+            if told != wanted or status != wanted_status:
+                bad += 1
+                print(f"DWARF {version}: {what}: status {status}, not {wanted_status}", *told, "wanted:", *wanted, sep="\n    ")
+    print(f"{len(CASES) * len(VERSIONS)} cases, {bad} wrong")
     return 1 if bad else 0
 
 

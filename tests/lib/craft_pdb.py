@@ -13,7 +13,7 @@ NONE = 0xffff
 PAGE = 0x1000
 CODE, DATA = 0x60000020, 0x40000040
 
-S_END, S_THUNK32, S_BLOCK32, S_PUB32, S_LPROC32, S_GPROC32, S_TRAMPOLINE = 6, 0x1102, 0x1103, 0x110e, 0x110f, 0x1110, 0x112c
+S_END, S_THUNK32, S_BLOCK32, S_PUB32, S_LPROC32, S_GPROC32, S_GMANPROC, S_TRAMPOLINE = 6, 0x1102, 0x1103, 0x110e, 0x110f, 0x1110, 0x112a, 0x112c
 S_SEPCODE, S_LPROC32_ID, S_GPROC32_ID, S_INLINESITE, S_INLINESITE_END, S_PROC_ID_END, S_INLINESITE2 = (
     0x1132, 0x1146, 0x1147, 0x114d, 0x114e, 0x114f, 0x115d)
 LF_STRUCTURE, LF_STRUCTURE2, LF_FUNC_ID, LF_MFUNC_ID, LF_SUBSTR_LIST, LF_STRING_ID = 0x1505, 0x1609, 0x1601, 0x1602, 0x1604, 0x1605
@@ -66,7 +66,7 @@ class Msf:
         for k in range(0, len(directory), self.page):
             data[at] = directory[k:k + self.page]
             pages.append(at)
-            at += 1
+            at += 2 if self.scattered else 1
         pages = pages if self.directory_pages is None else self.directory_pages
         map_page = at
         for k in range(0, max(4 * len(pages), 1), self.page):
@@ -105,6 +105,11 @@ def thunk(name, off, size, section=1):
 
 def trampoline(off, size, target, section=1):
     return Symbol(S_TRAMPOLINE, struct.pack("<HHIIHH", 0, size, off, target, section, section))
+
+
+def managed(name, off, size, *children, section=1):
+    """A function of .NET, of which the address is of no code of the processor."""
+    return Symbol(S_GMANPROC, bytes(12) + struct.pack("<IIIIIHBH", size, 0, size, 0, off, section, 0, 0) + text(name), list(children), S_END)
 
 
 def block(off, size, *children, section=1):
