@@ -764,6 +764,79 @@ def damaged_debugdata(b):
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"')
 
 
+def debug_link(name, data):
+    """.gnu_debuglink: a name, zeros up to a multiple of four, the CRC of the file."""
+    text = name.encode() + b"\0"
+    return Section(".gnu_debuglink", text + bytes(-len(text) % 4) + struct.pack("<I", zlib.crc32(data)))
+
+
+@case
+def debug_files(b):
+    """By build id below debug directories, by name beside the file, in .debug/ and below debug directories, as a namesake there."""
+    id, other = b"0123456789abcdefghij", b"0123456789abcdefghiX"
+    here = b.directory.resolve()
+    symbols = [Symbol("f", 0x1000, 0x10)]
+
+    def debug(build_id=id, line=5, dwarf=True, more=()):
+        units = [Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99, lines=[Sequence(0x1010, (0x1000, 1, line))])]
+        return elf_bytes(units if dwarf else [], [Symbol("f", 0x1000, 0x10), Symbol("static", 0x1100, 0x10)], build_id, more=more)
+
+    def check(what, files, expected, build_id=id, link=None, name="in", missing="", symbols=symbols):
+        for at, data in files.items():
+            (b.directory / at).parent.mkdir(parents=True, exist_ok=True)
+            (b.directory / at).write_bytes(data)
+        (b.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        b.build(symbols=symbols, build_id=build_id, more=[link] if link else [], name=name)
+        told = b.convert("--debug-dir=none", "--debug-dir=debug", "--debug-dir=more", source=name)
+        b.expect(what, re.sub(r"\[.*\) ", "", b.dump()), expected)
+        b.expect(f"{what}: missing", "".join(re.findall(r"(?m)^missing.*\n((?:  .*\n)*)", told)).strip(), missing)
+        for at in files:
+            (b.directory / at).unlink(missing_ok=True)
+    full, bare, hollow = '"f"\n  0x1000 /src/a.c:5', '"f"', '"f"\n"static"'
+    six = full.replace(":5", ":6")
+    by_id = f".build-id/{id[:1].hex()}/{id[1:].hex()}.debug"
+    good, link = debug(), debug_link("x.debug", debug())
+    check("none", {}, bare, missing=by_id)
+    check("by id", {f"debug/{by_id}": good}, full)
+    check("by id in the second directory", {f"more/{by_id}": good}, full)
+    check("by id in both", {f"debug/{by_id}": debug(line=6), f"more/{by_id}": good}, six)
+    check("by id, compressed", {f"debug/{by_id}.xz": lzma.compress(good)}, full)
+    check("at that place with another id", {f"debug/{by_id}": debug(other)}, bare, missing=by_id)
+    check("without DWARF, and one with it", {f"debug/{by_id}": debug(dwarf=False), f"more/{by_id}": good}, full)
+    check("without DWARF", {f"debug/{by_id}": debug(dwarf=False)}, bare)
+    check("symbols alone", {f"debug/{by_id}": debug(dwarf=False), f"more/{by_id}": debug(dwarf=False)}, hollow, symbols=[])
+    check("symbols and DWARF", {f"debug/{by_id}": debug(dwarf=False), f"more/{by_id}": good}, f'{full}\n"static"', symbols=[])
+    check("an id of a byte", {}, bare, build_id=b"0")
+    check("beside the file", {"x.debug": good}, full, link=link)
+    check("in .debug", {".debug/x.debug": good}, full, link=link)
+    check("below a debug directory", {f"debug/{here}/x.debug": good}, full, link=link)
+    check("below the second debug directory", {f"more/{here}/x.debug": good}, full, link=link)
+    check("not below it", {"debug/x.debug": good}, bare, link=link, missing="x.debug")
+    check("beside the file, compressed", {"x.debug.xz": lzma.compress(good)}, full, link=link)
+    check("by id before by link", {"x.debug": debug(line=6), f"debug/{by_id}": good}, full, link=link)
+    check("by link where that by id has no DWARF", {"x.debug": debug(line=6), f"debug/{by_id}": debug(dwarf=False)}, six, link=link)
+    check("beside the file before in .debug", {"x.debug": debug(line=6), ".debug/x.debug": good}, six, link=link)
+    check("of another id in the first place", {"x.debug": debug(other), ".debug/x.debug": good}, full, link=link)
+    check("of an id, another checksum", {"x.debug": good}, full, link=debug_link("x.debug", b""))
+    for build_id, its in ((b"", id), (id, b""), (b"", b"")):   # then the checksum decides
+        data = debug(its)
+        check("by checksum", {"x.debug": data}, full, build_id, debug_link("x.debug", data))
+        check("of another checksum", {"x.debug": data}, bare, build_id, debug_link("x.debug", data + b"x"), missing="x.debug")
+    for name in ("a", "ab", "abc", "abcd"):   # any number of zeros
+        check(f"a name of {len(name)} bytes", {name: debug(b"")}, full, b"", debug_link(name, debug(b"")))
+    check("a link to the file itself", {".debug/in": good}, full, link=debug_link("in", b""))
+    check("a link with a directory", {"sub/x.debug": good}, bare, link=debug_link("sub/x.debug", good), missing=by_id)
+    check("a link without name", {}, bare, link=debug_link("", good), missing=by_id)
+    cut = Section(".gnu_debuglink", debug_link("x.debug", good).data[:-1])
+    check("a link that is cut", {"x.debug": good}, bare, link=cut, missing=by_id)
+    check("a namesake", {f"debug/{here}/in": good}, full)
+    check("a namesake in a directory", {f"more/{here}/lib/in": good}, full, name="lib/in")
+    check("a namesake of another id", {f"debug/{here}/in": debug(other)}, bare, missing=by_id)
+    check("a namesake without ids", {f"debug/{here}/in": debug(b"")}, bare, b"")
+    check("a namesake without DWARF", {f"debug/{here}/in": debug(dwarf=False)}, bare, missing=by_id)
+    check("a link before a namesake", {"x.debug": debug(line=6), f"debug/{here}/in": good}, six, link=link)
+
+
 def alternate(names, build_id=b"", sup=b""):
     """What dwz writes for several files: here only names."""
     more = [Section(".debug_str", b"\0" + b"\0".join(names) + b"\0")] + ([Section(".debug_sup", sup)] if sup else [])
