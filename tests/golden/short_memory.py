@@ -118,14 +118,15 @@ def prepare(place, gsym):
     splitfile.make_skeletons(place / "split", b"12345678", [("one.dwo", str(place)), ("two.dwo", str(place)), ("none.dwo", str(place))])
     for number, name in enumerate(("one", "two")):
         splitfile.make_dwo(place / f"{name}.dwo", number, name)
-    for name in ("elf", "macho"):
+    write(place / "changed", units(7), SYMBOLS[2:], build_id=b"0123456789abcdefghij")
+    for name in ("elf", "macho", "changed"):
         subprocess.run([gsym, "convert", "--quiet", "-o", f"{name}.gsym", name], cwd=place, check=True, timeout=LIMIT)
 
 
 RUNS = ["elf", "--merged-functions elf", "--match-llvm elf", "--dwarf-callsites elf", "--no-dwarf elf", "--callsites-yaml-file=sites.yaml elf",
         "--ask=0x1044 elf", "--debug-file=elf bare", "--symtab-file=bare elf", "mini", "packed", "--ask=0x1044 listed", "--ask=0x1044 listed.packed", "elf.xz", "v4", "v5",
         "calls.sym", "parents.sym", "go", "go12", "macho", "--arch=arm64 fat", "--debug-file=macho stripped", "pe", "calls.pdb", "moved.pdb",
-        "split", "elf.gsym", "--verify=elf.gsym elf", "--verify=elf.gsym packed", "--verify=macho.gsym macho"]
+        "split", "elf.gsym", "--verify=elf.gsym elf", "--verify=elf.gsym packed", "--verify=changed.gsym elf", "--verify=macho.gsym macho"]
 
 
 def main():

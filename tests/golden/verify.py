@@ -18,7 +18,7 @@ PLAIN = {
     "name": "main", "at": 0x1000, "size": 0x40, "calls": [(0x1010, 0x1020)], "call": (1, 5), "callee": "tiny", "leaf": [(0x1014, 0x1018)],
     "leaf_call": (2, 8), "rows": [(0x1000, 1, 4), (0x1010, 2, 9), (0x1018, 2, 10), (0x1020, 1, 6)], "files": ("a.c", "b.h"), "other": "other",
     "other_at": 0x1060, "end": 0x1070, "language": C99, "other_row": [(0x1060, 1, 30)], "parts": [(0x1080, 0x1088), (0x1090, 0x1098)],
-    "dropped": [], "symbols": (), "linkage": None, "version": 4}
+    "dropped": [], "symbols": (), "linkage": None, "version": 4, "directory": "/src", "copies": ()}
 
 
 VERSIONS = (4, 5)  # of DWARF, which list ranges in other ways
@@ -40,7 +40,11 @@ def units(changes):
     functions += [Die("subprogram", name=f"dropped_{low:x}", low_pc=low, high_pc=8) for low in c["dropped"]]
     body = [Die("namespace", *functions, name="ns")] if c["language"] == C_PLUS_PLUS else functions
     lines = [Sequence(c["end"], *c["rows"], *c["other_row"])] if c["rows"] else []
-    return [Unit(leaf, tiny, *body, files=c["files"], language=c["language"], lines=lines, version=c["version"])]
+    made = [Unit(leaf, tiny, *body, files=c["files"], language=c["language"], lines=lines, version=c["version"], comp_dir=c["directory"])]
+    for name, row in c["copies"]:   # of "other", in units before, or the last one behind
+        made.insert(0 if (name, row) != c["copies"][-1] else len(made), Unit(Die("subprogram", name=name, low_pc=c["other_at"], high_pc=0x10), language=c["language"], version=c["version"],
+                            lines=[Sequence(c["other_at"] + 0x10, row)]))
+    return made
 
 
 # What differs, the program, what is changed in it, (addresses, functions) that are compared, and what is said of them.
@@ -180,6 +184,36 @@ CASES = [
         "the same, name qualified in GSYM: 12",
         "DIFFERENT: name: 2",
         "0x1060: DWARF: _ZN2ns5otherEv /src/a.c:30; GSYM: _ZN2ns5otherEi /src/a.c:30"]),
+    ("absolute paths", {"files": ("/x/a.c", "C:\\inc\\b.h")}, {}, (14, 4), [
+        "the same: 14"]),
+    ("paths of Windows", {"files": ("\\\\host\\a.c", "C:/inc/b.h")}, {}, (14, 4), [
+        "the same: 14"]),
+    ("files of the root directory", {"files": ("/a.c", "b.h"), "directory": "/"}, {}, (14, 4), [
+        "the same: 14"]),
+    ("files without a directory", {"directory": ""}, {}, (14, 4), [
+        "the same: 14"]),
+    ("a call from no file", {"call": (0, 5)}, {}, (14, 4), [
+        "the same: 14"]),
+    ("a call from a file that is not there", {"call": (3, 5)}, {}, (14, 4), [
+        "the same: 9",
+        "DIFFERENT: number of frames: 5",
+        "0x1010: DWARF: tiny /src/b.h:9 < main ??:5; GSYM: main /src/b.h:9"]),
+    ("long names", {"name": "n" * 600}, {"name": "m" * 600}, (14, 4), [
+        "the same: 6",
+        "DIFFERENT: name: 8",
+        f"0x1000: DWARF: {'n' * 600}"[:511]]),
+    ("a copy of another name", {"copies": [("copy", (0x1060, 1, 30))]}, {}, (14, 4), [
+        "the same: 14"]),
+    ("copies on other lines", {"copies": [("other", (0x1060, 1, 31)), ("other", (0x1060, 1, 32))]}, {}, (14, 4), [
+        "the same: 14"]),
+    ("a copy before that is right", {"copies": [("other", (0x1060, 1, 31)), ("no", (0x1060, 1, 32))]}, {"copies": [], "other_row": [(0x1060, 1, 31)]}, (14, 4), [
+        "the same: 14"]),
+    ("a copy behind that is right", {"copies": [("other", (0x1060, 1, 32)), ("other", (0x1060, 1, 31))]}, {"copies": [], "other_row": [(0x1060, 1, 31)]}, (14, 4), [
+        "the same: 14"]),
+    ("copies of which none is right", {"copies": [("copy", (0x1060, 1, 31)), ("other", (0x1060, 1, 32))]}, {"other": "wrong", "copies": []}, (14, 4), [
+        "the same: 12",
+        "DIFFERENT: name: 2",
+        "0x1060: DWARF: copy /src/a.c:31; GSYM: wrong /src/a.c:30"]),
     ("named by a symbol", {"symbols": (Symbol("alias", 0x1000, 0x40),)}, {}, (14, 4), [
         "the same: 6",
         "the same, named by the symbol table: 8"]),
@@ -198,10 +232,22 @@ def compare(gsym, directory, base, changed, *options):
     return done.returncode, [line.strip() for line in (done.stdout + done.stderr).splitlines()[1:]]
 
 
+def check_samples(gsym):
+    """--max-functions: every n-th record, so that about as many are compared; how many addresses of PLAIN's four records."""
+    bad = 0
+    for most, wanted in ((1, 8), (2, 10), (3, 14), (4, 14), (5, 14)):
+        with tempfile.TemporaryDirectory() as directory:
+            _, told = compare(gsym, directory, {}, {}, f"--max-functions={most}")
+        if not told[0].startswith(f"compared with base: {wanted} addresses"):
+            bad += 1
+            print(f"--max-functions={most}: not {wanted} addresses: {told[0]}")
+    return bad
+
+
 def main():
     gsym, bad = str(pathlib.Path(sys.argv[1]).resolve()), 0
     for what, base, changed, (addresses, functions), wanted in CASES:
-        wanted = [f"compared with base: {addresses} addresses in {functions} functions of 1 units", *wanted]
+        wanted = [f"compared with base: {addresses} addresses in {functions} functions of {1 + len(base.get('copies', ()))} units", *wanted]
         wanted_status = 1 if any("DIFFERENT" in line for line in wanted) else 0
         for version in VERSIONS:
             with tempfile.TemporaryDirectory() as directory:
@@ -210,6 +256,7 @@ def main():
                 bad += 1
                 print(f"DWARF {version}: {what}: status {status}, not {wanted_status}", *told, "wanted:", *wanted, sep="\n    ")
     print(f"{len(CASES) * len(VERSIONS)} cases, {bad} wrong")
+    bad += check_samples(gsym)
     return 1 if bad else 0
 
 
