@@ -97,6 +97,32 @@ def without_symbols(gsym):
 
 
 @case
+def sections_without_bytes(gsym):
+    """Those filled with zeros have none in the file, and neither have those that it does not hold to the end."""
+    named = {0x1000: "main", 0x1008: "main+0x8", 0x1020: "helper"}
+
+    def lines_of(made):
+        return next(s for s in made.sections if s.name == "__debug_line")
+    for kind in (0x1, 0xc, 0x12):
+        made = program()
+        lines_of(made).flags = kind
+        Bench(gsym, f"a section of type {kind:#x}").expect(made.file(), named)
+    for kind in (0, 0x100, 0x2, 0xb):
+        made = program()
+        lines_of(made).flags = kind
+        Bench(gsym, f"a section with flags {kind:#x}").expect(made.file(), LINES)
+    made = program()
+    section = lines_of(made)
+    section.offset = 1
+    end = len(made.file())
+    for what, offset, cut, expected in (("up to the end of the file", end, 0, LINES), ("past the end of the file", end, 1, named),
+                                        ("behind the end of the file", end + len(section.data) + 1, 0, named), ("nowhere", 0, 0, named)):
+        section.offset = offset
+        whole = made.file() + section.data
+        Bench(gsym, what).expect(whole[:len(whole) - cut], expected)
+
+
+@case
 def bundles(gsym):
     """A dSYM beside the binary, beside the bundle it is in, in a directory; never one of another UUID."""
     plain, debug = program(dwarf=False), program(filetype=m.MH_DSYM)
