@@ -173,6 +173,23 @@ def check_annotations(gsym):
     notes("beyond the function", {range(0x30, 0x40): h + "5"}, (m.DELTA, 0x30), (m.LENGTH, 0x1000))
 
 
+def check_entries(gsym):
+    """Of several entries for one inlined function the first counts; what is before damage in a list of them does."""
+    ids, site = [m.func_id("tiny"), m.func_id("small")], m.site(0x1000, [(m.DELTA, 0x12), (m.LENGTH, 4)])
+    expect(gsym, "two entries of an inlined function", program([m.proc("main", 0, 0x40, site)], [m.inlinees((0x1000, B, 5), (0x1001, A, 60), (0x1000, A, 70))], ids),
+           {0x1012: ["tiny /src/b.h:5", "main /src/a.cc:11"]}, judge=False)
+    for what, entries in (("cut", m.inlinees((0x1000, B, 5), (0x1001, A, 60))[1][:-1]), ("of an unknown kind", struct.pack("<I3I", 2, 0x1000, B, 5)),
+                          ("with files that are cut", struct.pack("<I4I", 1, 0x1000, B, 5, 2) + bytes(4))):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "x.pdb")
+            path.write_bytes(program([m.proc("main", 0, 0x40, site)], [(m.INLINEES, entries)], ids).file())
+            told = convert(gsym, path, f"{path}.gsym", "--progress=never").stderr
+            got = show(frames.gsym(gsym, f"{path}.gsym", [0x1012])[0])
+        wanted = ["tiny /src/b.h:5" if what == "cut" else "tiny", "main /src/a.cc:11"]
+        if got != wanted or "lines of a module cut short: damaged subsection: 1" not in told:
+            failures.append(f"entries {what}: {got}, not {wanted}: {told}")
+
+
 def check_modules(gsym):
     """Ids that a module has from another one."""
     names = m.Names()
@@ -184,6 +201,14 @@ def check_modules(gsym):
                      contribution=(1, 0x40, 0x20))
     made = m.Pdb([user, owner], names, [], [m.func_id("wrong"), m.func_id("right")])
     expect(gsym, "ids of another module", made, {0x1004: ["right /src/a.cc:5", "main /src/a.cc:10"], 0x1040: ["second"]})
+    sites = [m.site(number, [(m.DELTA, 4 + 4 * i), (m.LENGTH, 4)]) for i, number in enumerate((0x80000000, 0x80000001, 0x80100000, 0x80100001, 0x80200000))]
+    user.symbols = [m.proc("main", 0, 0x40, *sites)]
+    user.parts[2:] = [m.inlinees(*((number, a, 5) for number in (0x80000000, 0x80000001, 0x80100000, 0x80100001, 0x80200000))),
+                      m.imports(names, ("c:\\obj\\owner.obj", [0x1200, 0x1300]), ("c:\\obj\\third.obj", [0x1300]))]
+    third = m.Module("c:\\obj\\third.obj", [], [m.exports((0x1300, 0x1002))], contribution=(1, 0x60, 0x20))
+    made = m.Pdb([user, owner, third], names, [], [m.func_id("one"), m.func_id("two"), m.func_id("three")])
+    expect(gsym, "ids of two other modules", made, {0x1004: ["one /src/a.cc:5", "main /src/a.cc:10"], 0x1008: ["two /src/a.cc:5", "main /src/a.cc:10"],
+                                                    0x100c: ["three /src/a.cc:5", "main /src/a.cc:10"], 0x1010: [" /src/a.cc:5", "main /src/a.cc:10"]}, judge=False)
 
 
 # ---- Code that was moved, split, or has public names only ----
@@ -504,7 +529,7 @@ def check_refused(gsym):
 
 
 CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
-          check_managed, check_parts, check_publics,
+          check_managed, check_parts, check_entries, check_publics,
           check_joined, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 

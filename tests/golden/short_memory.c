@@ -1,7 +1,8 @@
 /*
- * short_memory [OPTION...] FILE: converts a file, or with --verify compares it, while one allocation after the
- * other fails, and tells what was wrong: another result than with enough memory, an error that is not about
- * memory, and memory, mappings or descriptors that were left. The last line is the number of allocations.
+ * short_memory [OPTION...] FILE: converts a file, or with --verify compares it, while one allocation after
+ * the other fails, and tells what was wrong: another result than with enough memory, an error that is not
+ * about memory, and memory, mappings or descriptors that were left. The last line is the number of
+ * allocations.
  *
  * The options are those of `gsym convert`; --ask=ADDRESS also wants a fragment, --verify=GSYM a comparison.
  * Allocations of libraries are none of these. Linked with --wrap of each function below.

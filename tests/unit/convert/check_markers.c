@@ -1,4 +1,4 @@
-/* Labels that bound sections or groups of functions: pairs of names, what must be between them, and aliases. */
+/* Labels that bound sections or groups of functions: pairs of names, what is between them, and aliases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,6 +108,7 @@ static void what_is_between(void **state)
 	static const struct row rows[] = {
 		{{{0x1010, 0, "a_start", NOTYPE}, {0x1030, 0, "a_end", NOTYPE}}, ""},
 		{{{0x1010, 0, "a_start", NOTYPE}, {0x1010, 0, "a_end", NOTYPE}}, "a_start a_end"},
+		{{{0, 0, "a_start", NOTYPE}, {0, 0, "a_end", NOTYPE}}, "a_start a_end"},
 		{{{0x1010, 0, "a_start", NOTYPE}, {0x1020, 0, "l", NOTYPE}, {0x1030, 0, "a_end", NOTYPE}},
 		 ""},
 		{{{0x1010, 0, "a_start", NOTYPE}, {0x1020, 1, "l", NOTYPE}, {0x1030, 0, "a_end", NOTYPE}},

@@ -1,4 +1,4 @@
-/* What files say of themselves when they are identified: the name of the program, whether they have symbols. */
+/* What files say of themselves when they are identified: a name, an id, whether they have symbols. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
