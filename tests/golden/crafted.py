@@ -734,6 +734,81 @@ def segments_of_relative_paths(b):
     b.expect("functions", b.dump("out.gsym-0x1000"), '[0x1000 - 0x1050) "f"\n  0x1000 a.c:10\n  0x1010 a.c:11')
 
 
+PT_LOAD, PT_NOTE = 1, 4
+
+
+def with_segments(data, *segments):
+    """The file with program headers: (type, offset, address, size in the file, alignment) each."""
+    out = bytearray(data) + bytes(-len(data) % 8)
+    struct.pack_into("<Q", out, 32, len(out))
+    struct.pack_into("<HH", out, 54, 56, len(segments))
+    for kind, off, addr, size, align in segments:
+        out += struct.pack("<IIQQQQQQ", kind, 5, off, addr, addr, size, size, align)
+    return bytes(out)
+
+
+@case
+def base_addresses(b):
+    """The base is the address of the first segment that is loaded, in the order of the table, unless a function is below it."""
+    plain = elf_bytes(symbols=[Symbol("f", 0x1000, 0x10)])
+
+    def check(what, expected, *segments):
+        (b.directory / "in").write_bytes(with_segments(plain, *segments) if segments else plain)
+        b.convert()
+        base = re.search(r"BaseAddress += 0x0*([0-9a-f]+)$", b.run(b.gsym, "dump", "out.gsym")[0], re.M)
+        b.expect(what, base[1] if base else "none", expected)
+    check("no segments", "1000")
+    check("one", "400", (PT_LOAD, 0, 0x400, 0x100, 8))
+    check("one without bytes", "400", (PT_LOAD, 0, 0x400, 0, 8))
+    check("two", "800", (PT_LOAD, 0, 0x800, 0x100, 8), (PT_LOAD, 0, 0x400, 0x100, 8))
+    check("another kind before", "800", (PT_NOTE, 0, 0x400, 0, 8), (PT_LOAD, 0, 0x800, 0x100, 8))
+    check("at the function", "1000", (PT_LOAD, 0, 0x1000, 0x100, 8))
+    check("above the function", "1000", (PT_LOAD, 0, 0x1001, 0x100, 8))
+
+
+def elf_note(owner, kind, description, align=4):
+    out = struct.pack("<3I", len(owner), len(description), kind) + owner
+    out += bytes(-len(out) % align) + description
+    return out + bytes(-len(out) % align)
+
+
+@case
+def build_ids(b):
+    """The first note of GNU's kind that fits, of any section of notes; where no section has one, of a segment."""
+    plain = elf_bytes(symbols=[Symbol("f", 0x1000, 0x10)])
+    one, two = bytes(range(20)), bytes(range(100, 108))
+    gnu = elf_note(b"GNU\0", 3, one)
+
+    def check(what, expected, notes=(), segments=()):
+        more = [Section(f".note.{i}", data, 7 if kind else 1) for i, (kind, data) in enumerate(notes)]
+        data = elf_bytes(symbols=[Symbol("f", 0x1000, 0x10)], more=more) if more else plain
+        if segments:
+            at = len(data)
+            data += b"".join(s for s, _ in segments)
+            headers = []
+            for body, align in segments:
+                headers.append((PT_NOTE, at, 0x400, len(body), align))
+                at += len(body)
+            data = with_segments(data, *headers)
+        (b.directory / "in").write_bytes(data)
+        b.convert()
+        found = re.search(r"UUID += ([0-9a-f]+)$", b.run(b.gsym, "dump", "out.gsym")[0], re.M)
+        b.expect(what, found[1] if found else "none", expected.hex() or "none")
+    check("none", b"")
+    check("one", one, [(True, gnu)])
+    check("behind others", one, [(True, elf_note(b"GNU\0", 1, b"abi!") + elf_note(b"Xen\0", 3, two) + elf_note(b"GNUX\0", 3, two) + gnu)])
+    check("in the second section", one, [(True, elf_note(b"GNU\0", 1, b"abi!")), (True, gnu)])
+    check("the first of two", one, [(True, gnu + elf_note(b"GNU\0", 3, two))])
+    check("in another kind of section", b"", [(False, gnu)])
+    check("of 64 bytes", bytes(64), [(True, elf_note(b"GNU\0", 3, bytes(64)))], ())
+    check("of 65 bytes", two, [(True, elf_note(b"GNU\0", 3, bytes(65)) + elf_note(b"GNU\0", 3, two))])
+    check("cut", b"", [(True, gnu[:-1])])
+    check("in a segment", one, segments=[(gnu, 4)])
+    check("in a segment aligned to 8", one, segments=[(elf_note(b"GNU\0", 1, b"abi!", 8) + elf_note(b"GNU\0", 3, one, 8), 8)])
+    check("in the second segment", one, segments=[(elf_note(b"GNU\0", 1, b"abi!"), 4), (gnu, 4)])
+    check("in a section before that in a segment", two, [(True, elf_note(b"GNU\0", 3, two))], [(gnu, 4)])
+
+
 # ---- Files beside the input ----
 
 @case
