@@ -19,7 +19,7 @@ import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import make_elf, measure, peers  # noqa: E402
+from lib import make_elf, measure, peers, splitfile  # noqa: E402
 from lib.craft import (C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, Unit, elf_bytes, symbol_section,  # noqa: E402
                        write)
 
@@ -810,6 +810,45 @@ def build_ids(b):
 
 
 # ---- Files beside the input ----
+
+@case
+def split_files(b):
+    """Found by the compiler's path, beside the program by that and by its last name, below debug directories; by id only."""
+    here = b.directory
+
+    def check(what, name, directory, files, expected, options=("--debug-dir=none", "--debug-dir=debug", "--debug-dir=more")):
+        """@files: where there are .dwo files, and the numbers of their units: that of the program has 0."""
+        for at, number in files.items():
+            (here / at).parent.mkdir(parents=True, exist_ok=True)
+            splitfile.make_dwo(here / at, number, f"{pathlib.Path(at).parent.name or 'here'}_{number}")
+        (here / "bin").mkdir(exist_ok=True)
+        splitfile.make_skeletons(here / "bin/in", b"12345678", [(name, directory)], symbol=False)
+        _, told, status = b.run(b.gsym, "convert", "--progress=never", *options, "-o", "out.gsym", "bin/in")
+        b.expect(what, re.sub(r'(?s).*"(\w+)".*', r"\1", b.dump()) if status == 0 else "none", expected or "none")
+        b.expect(f"{what}: missing", str(f"missing files that the input refers to:\n  {name}\n" in told or "no function found" in told), str(not expected))
+        for at in files:
+            (here / at).unlink()
+    below = str(here).lstrip("/")
+    check("nowhere", "x.dwo", str(here / "src"), {}, "")
+    check("in its directory", "x.dwo", str(here / "src"), {"src/x.dwo": 0}, "src_0")
+    check("an absolute path", str(here / "abs/x.dwo"), str(here / "src"), {"abs/x.dwo": 0}, "abs_0")
+    check("beside the program", "x.dwo", str(here / "src"), {"bin/x.dwo": 0}, "bin_0")
+    check("below the program", "sub/x.dwo", str(here / "src"), {"bin/sub/x.dwo": 0}, "sub_0")
+    check("its last name beside the program", "sub/x.dwo", str(here / "src"), {"bin/x.dwo": 0}, "bin_0")
+    check("the last name of an absolute path", str(here / "abs/x.dwo"), "", {"bin/x.dwo": 0}, "bin_0")
+    check("below a debug directory", "x.dwo", str(here / "src"), {f"debug/{below}/src/x.dwo": 0}, "src_0")
+    check("below the second one", "x.dwo", str(here / "src"), {f"more/{below}/src/x.dwo": 0}, "src_0")
+    check("an absolute path below a debug directory", str(here / "abs/x.dwo"), "", {f"debug/{below}/abs/x.dwo": 0}, "abs_0")
+    check("a relative directory below a debug directory", "x.dwo", "rel", {"debug/rel/x.dwo": 0}, "rel_0")
+    check("a relative directory", "x.dwo", "src", {"src/x.dwo": 0}, "src_0")
+    check("no directory", "src/x.dwo", "", {"src/x.dwo": 0}, "src_0")
+    check("without the directory", "x.dwo", str(here / "src"), {"debug/x.dwo": 0}, "")
+    check("of an older build", "x.dwo", str(here / "src"), {"src/x.dwo": 1}, "")
+    check("of an older build in the first place", "x.dwo", str(here / "src"), {"src/x.dwo": 1, "bin/x.dwo": 0}, "bin_0")
+    check("the first of several", "x.dwo", str(here / "src"), {"src/x.dwo": 0, "bin/x.dwo": 0, f"debug/{below}/src/x.dwo": 0}, "src_0")
+    check("the second of several", "sub/x.dwo", str(here / "src"), {"bin/sub/x.dwo": 0, "bin/x.dwo": 0, f"debug/{below}/src/sub/x.dwo": 0}, "sub_0")
+    check("the third of several", "sub/x.dwo", str(here / "src"), {"bin/x.dwo": 0, f"debug/{below}/src/sub/x.dwo": 0}, "bin_0")
+
 
 @case
 def symbols_from_another_file(b):
