@@ -17,7 +17,7 @@ import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe, pclntab, splitfile  # noqa: E402
+from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe, objfile, pclntab, splitfile  # noqa: E402
 from lib.craft import C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, Unit, write  # noqa: E402
 
 LIMIT = 300
@@ -118,15 +118,21 @@ def prepare(place, gsym):
     splitfile.make_skeletons(place / "split", b"12345678", [("one.dwo", str(place)), ("two.dwo", str(place)), ("none.dwo", str(place))])
     for number, name in enumerate(("one", "two")):
         splitfile.make_dwo(place / f"{name}.dwo", number, name)
+    dwarf = Dwarf(units())
+    parts = [(name, bytes(getattr(dwarf, name))) for name in ("info", "abbrev", "line", "ranges")]
+    write(place / "zdebug", symbols=SYMBOLS, more=[Section(f".zdebug_{name}", b"ZLIB" + struct.pack(">Q", len(data)) + zlib.compress(data))
+                                                   for name, data in parts])
+    objfile.make(objfile.Plan([("main", ".text.main", 1), ("other", ".text.other", 16)]), place / "rel.o")
     write(place / "changed", units(7), SYMBOLS[2:], build_id=b"0123456789abcdefghij")
-    for name in ("elf", "macho", "changed"):
+    for name in ("elf", "macho", "changed", "rel.o"):
         subprocess.run([gsym, "convert", "--quiet", "-o", f"{name}.gsym", name], cwd=place, check=True, timeout=LIMIT)
 
 
 RUNS = ["elf", "--merged-functions elf", "--match-llvm elf", "--dwarf-callsites elf", "--no-dwarf elf", "--callsites-yaml-file=sites.yaml elf",
         "--ask=0x1044 elf", "--debug-file=elf bare", "--symtab-file=bare elf", "mini", "packed", "--ask=0x1044 listed", "--ask=0x1044 listed.packed", "elf.xz", "v4", "v5",
         "calls.sym", "parents.sym", "go", "go12", "macho", "--arch=arm64 fat", "--debug-file=macho stripped", "pe", "calls.pdb", "moved.pdb",
-        "split", "elf.gsym", "--verify=elf.gsym elf", "--verify=elf.gsym packed", "--verify=changed.gsym elf", "--verify=macho.gsym macho"]
+        "split", "zdebug", "rel.o", "elf.gsym", "--verify=elf.gsym elf", "--verify=elf.gsym packed", "--verify=changed.gsym elf", "--verify=elf.gsym zdebug",
+        "--verify=rel.o.gsym rel.o", "--verify=macho.gsym macho"]
 
 
 def main():
