@@ -6,6 +6,7 @@
 
 #include "convert/os/monotonic.h"
 #include "fs/call/call.h"
+#include "fs/call/runners.h"
 #include "fs/convert/asking.h"
 #include "fs/convert/elsewhere.h"
 #include "fs/convert/idle.h"
@@ -13,6 +14,7 @@
 #include "fs/convert/stage.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
+#include "fs/sys/metrics.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +22,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "gsym/base/vec.h"
@@ -449,6 +453,285 @@ static void ended_while_waiting(void **state)
 	assert_int_equal(queue.opening.ahead.by_uid.n, 0);
 }
 
+/* ---- Conversions ---- */
+
+enum { HANGS_AFTER_SECONDS = 60 };
+
+static struct outcome next_outcome; /* of the conversion */
+static struct call *waiting_call;   /* for addresses while it runs, or NULL */
+static bool in_cache;
+static unsigned conversions;
+
+bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
+			       bool is_known, struct outcome *ret);
+void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
+			struct outcome *ret);
+
+bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
+			       bool is_known, struct outcome *ret)
+{
+	assert_non_null(converter);
+	assert_string_equal(request->id, ID);
+	assert_false(is_known);
+	if (in_cache)
+		*ret = next_outcome;
+	return in_cache;
+}
+
+static struct images *images_of_rev; /* that is converted */
+static struct revision *converted;
+
+/* What is asked from now on is for others, once nothing waits for this worker. */
+static void expect_asked_by(const struct convert_request *request, size_t most, size_t n)
+{
+	struct convert_address found[4];
+	assert_int_equal(request->asked(request->asker, found, most), n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(found[i].value, 10 + i);
+	mutex_lock(&images_of_rev->lock);
+	assert_int_equal(converted->passed_on, n == 0);
+	mutex_unlock(&images_of_rev->lock);
+}
+
+/* What waits is asked of each worker, of one that takes the place of another, too. */
+void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
+			struct outcome *ret)
+{
+	assert_non_null(converter);
+	conversions++;
+	if (waiting_call) {
+		expect_asked_by(request, 4, 2);
+		assert_int_equal(waiting_call->early, EARLY_ASKED);
+		expect_asked_by(request, 4, 2);
+		list_remove(&waiting_call->link);
+	}
+	expect_asked_by(request, 4, 0);
+	*ret = next_outcome;
+}
+
+struct conversions {
+	struct metrics metrics;
+	struct cache cache;
+	struct converter converter;
+	struct queue queue;
+};
+
+static void begin_conversions(struct conversions *c, struct images *images)
+{
+	memset(c, 0, sizeof(*c));
+	c->cache.dir = -1;
+	c->converter.cache = &c->cache;
+	c->queue = (struct queue){
+		.images = images, .converter = &c->converter, .metrics = &c->metrics, .asking.eager = true};
+	queue_init(&c->queue);
+	assert_int_equal(queue_start(&c->queue, 1), 0);
+	in_cache = false;
+	waiting_call = NULL;
+	conversions = 0;
+}
+
+static void end_conversions(struct conversions *c)
+{
+	mutex_lock(&c->queue.images->lock);
+	queue_stop(&c->queue);
+	mutex_unlock(&c->queue.images->lock);
+	queue_join(&c->queue);
+	queue_deinit(&c->queue);
+}
+
+/* Has @rev converted, with @outcome, and waits for its end: the state that it has then. */
+static enum revision_state convert(struct conversions *c, struct revision *rev, struct outcome outcome)
+{
+	struct timespec until;
+	enum revision_state state;
+	next_outcome = outcome;
+	images_of_rev = c->queue.images;
+	converted = rev;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += HANGS_AFTER_SECONDS;
+	mutex_lock(&c->queue.images->lock);
+	if (waiting_call)
+		list_append(&rev->waiters, &waiting_call->link);
+	queue_want(&c->queue, rev, OWNER, true);
+	while ((state = rev->state) == STATE_OPENING || state == STATE_QUEUED || state == STATE_CONVERTING)
+		assert_int_equal(mutex_wait_until(&c->queue.images->lock, &c->queue.asking.wake, &until), 0);
+	mutex_unlock(&c->queue.images->lock);
+	return state;
+}
+
+static void asked_again(void **state)
+{
+	struct images_fixture *f = *state;
+	struct conversions c;
+	struct convert_address addresses[] = {{.value = 10}, {.value = 11}};
+	struct call call = {.wait.n_addresses = 2, .addresses = addresses};
+	put(f, program_file(SOURCE_DWARF));
+	struct revision *rev = current(f);
+	begin_conversions(&c, &f->images);
+	waiting_call = &call;
+	assert_int_equal(convert(&c, rev, (struct outcome){.verdict = VERDICT_TRANSIENT, .err = -EIO}),
+			 STATE_COLD);
+	assert_int_equal(conversions, 1);
+	end_conversions(&c);
+}
+
+/* What is remembered of each outcome, and how it is counted. */
+static void outcomes(void **state)
+{
+	static const struct {
+		enum verdict verdict;
+		int err;
+		enum revision_state state;
+		enum conversion_result counted;
+	} rows[] = {
+		{VERDICT_TRANSIENT, -EIO, STATE_COLD, CONVERSION_FAILED},
+		{VERDICT_CRASHED, -EIO, STATE_COLD, CONVERSION_CRASHED},
+		{VERDICT_CRASHED, -EIO, STATE_COLD, CONVERSION_CRASHED},
+		{VERDICT_CRASHED, -EIO, STATE_FAILED, CONVERSION_CRASHED},
+		{VERDICT_CRASHED, -EIO, STATE_COLD, CONVERSION_CRASHED}, /* counted anew */
+		{VERDICT_CRASHED, -EIO, STATE_COLD, CONVERSION_CRASHED},
+		{VERDICT_FAILED, -EFBIG, STATE_FAILED, CONVERSION_LIMIT},
+		{VERDICT_FAILED_FOREVER, -EBADMSG, STATE_FAILED, CONVERSION_FAILED},
+		{VERDICT_OUTDATED, 0, STATE_COLD, CONVERSION_OK},
+	};
+	struct images_fixture *f = *state;
+	struct conversions c;
+	put(f, program_file(SOURCE_DWARF));
+	struct revision *rev = current(f);
+	begin_conversions(&c, &f->images);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t before = c.metrics.conversions[rows[i].counted];
+		assert_int_equal(convert(&c, rev,
+					 (struct outcome){.verdict = rows[i].verdict,
+							  .err = rows[i].err,
+							  .seconds = 0.5,
+							  .again = 77,
+							  .diag.text = "why"}),
+				 rows[i].state);
+		assert_int_equal(c.metrics.conversions[rows[i].counted], before + 1);
+		assert_int_equal(c.metrics.cache[CACHE_MISS], i + 1);
+		assert_int_equal(rev->image->conversions, i + 1);
+		assert_true(rev->seconds > 0.4);
+		if (rows[i].err)
+			assert_string_equal(rev->reason, "why");
+		if (rows[i].state == STATE_FAILED) {
+			assert_int_equal(rev->failure, rows[i].err);
+			assert_int_equal(rev->again, 77);
+			rev->state = STATE_COLD;
+		}
+	}
+	/* The cache knows of it, and what another host made was not converted here. */
+	in_cache = true;
+	conversions = 0;
+	assert_int_equal(
+		convert(&c, rev, (struct outcome){.verdict = VERDICT_FAILED_FOREVER, .err = -EBADMSG}),
+		STATE_FAILED);
+	rev->state = STATE_COLD;
+	assert_int_equal(c.metrics.cache[CACHE_FAILURE], 1);
+	assert_int_equal(conversions, 0);
+	in_cache = false;
+	uint64_t counted = c.metrics.conversions[CONVERSION_FAILED], made = rev->image->conversions;
+	convert(&c, rev,
+		(struct outcome){.verdict = VERDICT_FAILED_FOREVER, .err = -EBADMSG, .adopted = true});
+	assert_int_equal(c.metrics.conversions[CONVERSION_FAILED], counted);
+	assert_int_equal(rev->image->conversions, made);
+	rev->state = STATE_COLD;
+	end_conversions(&c);
+}
+
+/* ---- Those that wait for a conversion ---- */
+
+static struct list *ended_calls; /* in place of their answers */
+static int ended_with;
+static bool ended_here;
+static unsigned scans;
+
+void __wrap_calls_fail(struct list *woken, int err, bool here);
+void __wrap_calls_resume(struct list *woken);
+void __wrap_scanner_request(struct scanner *scanner);
+
+static void keep(struct list *woken)
+{
+	for (struct list *at; ended_calls && (at = list_take(woken));)
+		list_append(ended_calls, at);
+	assert_true(list_empty(woken));
+}
+
+void __wrap_calls_fail(struct list *woken, int err, bool here)
+{
+	ended_with = err;
+	ended_here = here;
+	keep(woken);
+}
+
+void __wrap_calls_resume(struct list *woken)
+{
+	ended_with = 0;
+	keep(woken);
+}
+
+void __wrap_scanner_request(struct scanner *scanner)
+{
+	assert_null(scanner);
+	scans++;
+}
+
+/* Has @rev converted while a call waits for it; the list on which that is then. */
+static void expect_call_on(struct conversions *c, struct revision *rev, struct outcome outcome,
+			   const struct list *list)
+{
+	struct runners runners = {.lock = &c->queue.images->lock};
+	struct call call = {.runners = &runners, .state = CALL_PARKED};
+	mutex_lock(&c->queue.images->lock);
+	list_append(&rev->waiters, &call.link);
+	mutex_unlock(&c->queue.images->lock);
+	ended_with = 1;
+	convert(c, rev, outcome);
+	end_conversions(c); /* all was said by then */
+	assert_ptr_equal(list->next, &call.link);
+	assert_ptr_equal(call.link.next, list);
+	list_remove(&call.link);
+	rev->state = STATE_COLD;
+	begin_conversions(c, c->queue.images);
+}
+
+static void waited_for(void **state)
+{
+	static const struct {
+		struct outcome outcome;
+		int ended_with;
+		bool here;
+	} rows[] = {
+		{{.verdict = VERDICT_TRANSIENT, .err = -EIO}, -EIO, true},
+		{{.verdict = VERDICT_TRANSIENT, .err = -ENOTCONN}, -ENOTCONN, true},
+		{{.verdict = VERDICT_FAILED, .err = -ENOSPC}, -ENOSPC, true},
+		{{.verdict = VERDICT_FAILED, .err = -EFBIG}, -EFBIG, false},
+		{{.verdict = VERDICT_FAILED_FOREVER, .err = -EIO}, -EIO, false},
+		{{.verdict = VERDICT_CRASHED, .err = -EIO}, -EIO, false},
+		{{.verdict = VERDICT_OUTDATED}, 0, false},
+	};
+	struct images_fixture *f = *state;
+	struct conversions c;
+	struct list calls;
+	list_init(&calls);
+	ended_calls = &calls;
+	put(f, program_file(SOURCE_DWARF));
+	begin_conversions(&c, &f->images);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		ended_here = false;
+		expect_call_on(&c, current(f), rows[i].outcome, &calls);
+		assert_int_equal(ended_with, rows[i].ended_with);
+		assert_int_equal(ended_here, rows[i].here);
+	}
+	/* For a file that is another one by now, for the next scan. */
+	scans = 0;
+	expect_call_on(&c, current(f), (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE},
+		       &f->images.scan_waiters);
+	assert_int_equal(scans, 1);
+	ended_calls = NULL;
+	end_conversions(&c);
+}
+
 /* ---- Starting ---- */
 
 static int threads_left =
@@ -516,6 +799,9 @@ int main(void)
 		IMAGES_TEST(noted),
 		cmocka_unit_test(stages),
 		IMAGES_TEST(ended_while_waiting),
+		IMAGES_TEST(asked_again),
+		IMAGES_TEST(outcomes),
+		IMAGES_TEST(waited_for),
 		IMAGES_TEST(started),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
