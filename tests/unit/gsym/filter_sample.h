@@ -33,6 +33,7 @@ struct source {
  */
 void source_make(struct source *source);
 void source_drop(struct source *source);
+struct filter_images source_images(struct source *source);
 struct filter *source_filter(struct source *source);
 
 /*
@@ -71,5 +72,8 @@ void check_unchanged(const char *in);
 
 /* In text, and in JSON. */
 extern const char apple_report[], ips_report[];
+
+/* A log with one of everything; has a NUL in it, and is to be freed. */
+char *everything(size_t *ret_size);
 
 #endif
