@@ -633,6 +633,15 @@ static const struct step offset_steps[] = {
 	{"(" ID "+0x4)", "{}38 rva 4 return first of =" ID},
 	{"(0x10+0x4)", ""},
 	{"(0+0x4)", "{}7 rva 4 return first of 0"},
+	{"(0x + 0x4)", ""},
+	{"(x> + 16) [0x1]", "{}15 rva 10 return first of x>"},
+	{"(<a> + 16) [0x1]", "{}16 rva 10 return first of =a"},
+	{"(<> + 16) [0x1]", "{}15 rva 10 return first of <>"},
+	{"[known.so+0x4]", "{}14 rva 4 return first of /lib/known.so=" ID},
+	{"[/lib/known.so (deleted)+0x4]", ""},
+	{"(/lib/known.so + 0x4)", "{}21 rva 4 return first of /lib/known.so=" ID},
+	{"[0102030405060708+0x4]", "{}22 rva 4 return first of =0102030405060708"},
+	{"[010203040506070+0x4]", "{}21 rva 4 return first of 010203040506070"},
 	{"(a b + 0x4)", "{}11 rva 4 return first of a b"},
 	{"(a(b)+0x4)", ""},
 	{"[app+0x4]", "{}9 rva 4 return first of app"},
@@ -890,7 +899,7 @@ static const struct {
 	{&format_apple, apple_steps, ARRAY_SIZE(apple_steps)},
 };
 
-/* A context with empty maps, and all marks, which the formats take for what the line has. */
+/* A context with empty maps, one module that a log has declared, and all marks. */
 struct places {
 	struct log_context context;
 	struct memory_map mapped, events, given;
@@ -904,6 +913,8 @@ static void places_init(struct places *p)
 	p->context.given = &p->given;
 	p->context.marks = ~0U;
 	p->context.in_report = true;
+	const struct log_module known = {.is = {.name = "/lib/known.so", .id = ID}};
+	assert_int_equal(modules_add(&p->context.named, &known, false), 0);
 }
 
 static void places_deinit(struct places *p)
