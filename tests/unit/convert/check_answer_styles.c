@@ -1,0 +1,387 @@
+/* Answers as the original programs print them, made by hand: every style, with and without what may be missing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "convert/cli/symbolizer/answer_style.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The files of these answers are not there. */
+int module_object(struct symbol_module *module, struct object_file **ret)
+{
+	(void)module;
+	*ret = NULL;
+	return 0;
+}
+
+static struct symbol_module module = {.name = (char *)"a.o"};
+
+/* f() at line 5 of /src/a.c, inlined into ns::g() at line 7 of b.c; the place of the third is not known. */
+static struct shown_frame frames[] = {
+	{.name = "_Z1fv", .dir = "/src", .base = "a.c", .line = 5, .start = 0x1008},
+	{.name = "ns::g", .dir = "", .base = "b.c", .line = 7, .start = 0x1000},
+	{.name = "\"h", .dir = "", .base = "", .line = 0, .start = 0x2000},
+};
+
+/* What is asked, and what is known. */
+struct asked {
+	struct symbolizer_options options;
+	struct symbol_query query;
+	const char *error;
+	size_t n_frames;
+	struct object_symbol data;
+	bool is_32_bit;
+	const char *expected;
+};
+
+static void check(answer_printer *print, const struct asked *rows, size_t n)
+{
+	struct text_buf out = {0};
+	for (size_t i = 0; i < n; i++) {
+		struct symbol_query query = rows[i].query;
+		query.module = query.module.text ? query.module : (struct text_part){"a.o", 3};
+		struct symbol_answer answer = {.options = &rows[i].options,
+					       .query = &query,
+					       .module = &module,
+					       .error = rows[i].error,
+					       .addr = query.addr,
+					       .data = rows[i].data};
+		answer.frames.v = frames;
+		answer.frames.n = rows[i].n_frames;
+		module.is_32_bit = rows[i].is_32_bit;
+		text_reset(&out);
+		print(&out, &answer);
+		text_char(&out, '\0');
+		assert_string_equal(out.v, rows[i].expected);
+	}
+	text_deinit(&out);
+}
+
+#define CODE                                       \
+	{                                          \
+		.kind = QUERY_CODE, .addr = 0x1009 \
+	}
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void binutils(void **state)
+{
+	(void)state;
+	static const struct asked rows[] = {
+		{.query = CODE, .n_frames = 2, .expected = "/src/a.c:5\nb.c:7\n"},
+		{.query = CODE, .n_frames = 3, .expected = "/src/a.c:5\nb.c:7\n??:?\n"},
+		{.query = CODE, .expected = "??:0\n"},
+		{.query = CODE, .options = {.basenames = true}, .n_frames = 1, .expected = "a.c:5\n"},
+		{.query = CODE,
+		 .options = {.names = FUNCTION_NAMES_LINKAGE},
+		 .n_frames = 2,
+		 .expected = "_Z1fv\n/src/a.c:5\ng\nb.c:7\n"},
+		{.query = CODE,
+		 .options = {.names = FUNCTION_NAMES_LINKAGE, .demangle = DEMANGLE_GNU, .pretty = true},
+		 .n_frames = 2,
+		 .expected = "f() at /src/a.c:5\n (inlined by) g at b.c:7\n"},
+		{.query = CODE,
+		 .options = {.pretty = true},
+		 .n_frames = 2,
+		 .expected = "/src/a.c:5\n (inlined by) b.c:7\n"},
+		{.query = CODE,
+		 .options = {.names = FUNCTION_NAMES_LINKAGE, .pretty = true},
+		 .expected = "?? ??:0\n"},
+		{.query = CODE, .options = {.names = FUNCTION_NAMES_LINKAGE}, .expected = "??\n??:0\n"},
+		{.query = CODE,
+		 .options = {.addresses = true},
+		 .n_frames = 1,
+		 .expected = "0x0000000000001009\n/src/a.c:5\n"},
+		{.query = CODE,
+		 .options = {.addresses = true, .pretty = true},
+		 .is_32_bit = true,
+		 .n_frames = 1,
+		 .expected = "0x00001009: /src/a.c:5\n"},
+	};
+	check(answer_print_binutils, rows, COUNT(rows));
+}
+
+static void text(void **state)
+{
+	(void)state;
+	static const struct asked rows[] = {
+		{.query = CODE,
+		 .options = {.style = ANSWER_LLVM,
+			     .names = FUNCTION_NAMES_LINKAGE,
+			     .demangle = DEMANGLE_AUTO},
+		 .n_frames = 2,
+		 .expected = "f()\n/src/a.c:5:0\ng\nb.c:7:0\n\n"},
+		{.query = CODE,
+		 .options = {.style = ANSWER_GNU, .names = FUNCTION_NAMES_LINKAGE, .addresses = true},
+		 .n_frames = 1,
+		 .expected = "0x1009\n_Z1fv\n/src/a.c:5\n"},
+		{.query = CODE,
+		 .options = {.style = ANSWER_GNU,
+			     .names = FUNCTION_NAMES_LINKAGE,
+			     .addresses = true,
+			     .pretty = true},
+		 .n_frames = 2,
+		 .expected = "0x1009: _Z1fv at /src/a.c:5\n (inlined by) g at b.c:7\n"},
+		{.query = {.kind = QUERY_SYMBOL, .symbol = {"f", 1}},
+		 .options = {.style = ANSWER_GNU,
+			     .names = FUNCTION_NAMES_LINKAGE,
+			     .addresses = true,
+			     .pretty = true},
+		 .n_frames = 2,
+		 .expected = "_Z1fv at /src/a.c:5\ng at b.c:7\n"},
+		{.query = CODE,
+		 .options = {.style = ANSWER_GNU, .pretty = true},
+		 .n_frames = 2,
+		 .expected = "/src/a.c:5\nb.c:7\n"},
+		{.query = CODE, .options = {.style = ANSWER_LLVM}, .expected = "??:0:0\n\n"},
+		{.query = CODE,
+		 .options = {.style = ANSWER_GNU, .names = FUNCTION_NAMES_LINKAGE, .pretty = true},
+		 .expected = "?? at ??:0\n"},
+		{.query = CODE,
+		 .options = {.style = ANSWER_LLVM, .names = FUNCTION_NAMES_LINKAGE, .verbose = true},
+		 .n_frames = 1,
+		 .expected = "_Z1fv\n  Filename: /src/a.c\n  Function start address: 0x1008\n  Line: 5\n"
+			     "  Column: 0\n\n"},
+		{.query = CODE,
+		 .options = {.style = ANSWER_LLVM, .names = FUNCTION_NAMES_LINKAGE, .verbose = true},
+		 .expected = "??\n  Filename: ??\n  Line: 0\n  Column: 0\n\n"},
+		{.query = {.kind = QUERY_INVALID, .addr = 1},
+		 .options = {.style = ANSWER_LLVM, .names = FUNCTION_NAMES_LINKAGE, .addresses = true},
+		 .expected = "??\n??:0:0\n\n"},
+		{.query = {.kind = QUERY_FRAME, .addr = 1},
+		 .options = {.style = ANSWER_GNU},
+		 .expected = "??\n"},
+		{.query = {.kind = QUERY_FRAME, .addr = 1},
+		 .options = {.style = ANSWER_LLVM, .addresses = true},
+		 .expected = "0x1\n??\n\n"},
+		{.query = {.kind = QUERY_DATA, .addr = 18},
+		 .options = {.style = ANSWER_LLVM},
+		 .data = {.name = "v", .addr = 16, .size = 4},
+		 .expected = "v\n16 4\n??:?\n\n"},
+		{.query = {.kind = QUERY_DATA, .addr = 18},
+		 .options = {.style = ANSWER_GNU},
+		 .data = {.addr = 16, .size = 4},
+		 .expected = "??\n0 0\n??:?\n"},
+	};
+	check(answer_print_text, rows, COUNT(rows));
+}
+
+#define PLACE(file, name, line, start)                                                         \
+	"{\"Column\":0,\"Discriminator\":0,\"FileName\":\"" file "\",\"FunctionName\":\"" name \
+	"\",\"Line\":" line ",\"StartAddress\":\"" start "\",\"StartFileName\":\"\",\"StartLine\":0}"
+
+static void json(void **state)
+{
+	(void)state;
+	static const struct asked rows[] = {
+		{.query = CODE,
+		 .options = {.names = FUNCTION_NAMES_LINKAGE},
+		 .n_frames = 3,
+		 .expected = "{\"Address\":\"0x1009\",\"ModuleName\":\"a.o\",\"Symbol\":[" PLACE(
+			 "/src/a.c", "_Z1fv", "5", "0x1008") "," PLACE("b.c", "g", "7",
+								       "0x1000") "," PLACE("", "\\\"h", "0",
+											   "0x2000") "]}"},
+		{.query = CODE,
+		 .n_frames = 1,
+		 .expected = "{\"Address\":\"0x1009\",\"ModuleName\":\"a.o\",\"Symbol\":[" PLACE(
+			 "/src/a.c", "", "5", "") "]}"},
+		{.query = CODE,
+		 .expected = "{\"Address\":\"0x1009\",\"ModuleName\":\"a.o\",\"Symbol\":[" PLACE("", "", "0",
+												 "") "]}"},
+		{.query = CODE,
+		 .error = "no \"x\"",
+		 .expected = "{\"Address\":\"0x1009\",\"Error\":{\"Message\":\"no "
+			     "\\\"x\\\"\"},\"ModuleName\":\"a.o\"}"},
+		{.query = {.kind = QUERY_CODE, .addr = 1, .module = {"0afg", 4}, .by_id = true},
+		 .error = "x",
+		 .expected = "{\"Address\":\"0x1\",\"Error\":{\"Message\":\"x\"},\"ModuleName\":\"0AFg\"}"},
+		{.query = {.kind = QUERY_INVALID, .addr = 1, .module = {"af", 2}},
+		 .error = "x",
+		 .expected = "{\"ModuleName\":\"af\",\"Symbol\":[" PLACE("", "", "0", "") "]}"},
+		{.query = {.kind = QUERY_FRAME, .addr = 1},
+		 .expected = "{\"Address\":\"0x1\",\"Frame\":[],\"ModuleName\":\"a.o\"}"},
+		{.query = {.kind = QUERY_FRAME, .addr = 1},
+		 .error = "x",
+		 .expected = "{\"Address\":\"0x1\",\"Error\":{\"Message\":\"x\"},\"ModuleName\":\"a.o\"}"},
+		{.query = {.kind = QUERY_DATA, .addr = 1},
+		 .data = {.name = "v", .addr = 16, .size = 4},
+		 .expected =
+			 "{\"Address\":\"0x1\",\"Data\":{\"Name\":\"v\",\"Size\":\"0x4\",\"Start\":\"0x10\"},"
+			 "\"ModuleName\":\"a.o\"}"},
+		{.query = {.kind = QUERY_DATA, .addr = 1},
+		 .data = {.addr = 16, .size = 4},
+		 .expected =
+			 "{\"Address\":\"0x1\",\"Data\":{\"Name\":\"\",\"Size\":\"0x0\",\"Start\":\"0x0\"},"
+			 "\"ModuleName\":\"a.o\"}"},
+		{.query = {.kind = QUERY_SYMBOL, .addr = 1, .symbol = {"f", 1}},
+		 .n_frames = 2,
+		 .expected = "{\"Loc\":[" PLACE("/src/a.c", "", "5", "") "," PLACE(
+			 "b.c", "", "7", "") "],\"ModuleName\":\"a.o\",\"SymName\":\"f\"}"},
+		{.query = {.kind = QUERY_SYMBOL, .symbol = {"f", 1}},
+		 .expected = "{\"Loc\":[],\"ModuleName\":\"a.o\",\"SymName\":\"f\"}"},
+		{.query = {.kind = QUERY_SYMBOL, .symbol = {"f", 1}},
+		 .error = "x",
+		 .expected = "{\"Error\":{\"Message\":\"x\"},\"ModuleName\":\"a.o\",\"SymName\":\"f\"}"},
+	};
+	check(answer_print_json, rows, COUNT(rows));
+}
+
+/* Lines around one of a file with twelve, each of which is a letter. */
+static void context(void **state)
+{
+	(void)state;
+	char directory[] = "/tmp/check_styles.XXXXXX", path[64];
+	static const struct {
+		uint32_t line;
+		uint64_t n;
+		const char *expected;
+	} lines[] = {
+		{5, 0, ""},
+		{0, 3, ""},
+		{5, 1, "5 >: e\n"},
+		{5, 2, "4  : d\n5 >: e\n"},
+		{5, 3, "4  : d\n5 >: e\n6  : f\n"},
+		{1, 3, "1 >: a\n2  : b\n3  : c\n"},
+		{2, 3, "1  : a\n2 >: b\n3  : c\n"},
+		{2, 4, "1  : a\n2 >: b\n3  : c\n4  : d\n"},
+		{9, 3, "8  : h\n9 >: i\n10  : \\x1b\n"},
+		{12, 3, "11  : k\n12 >: l\n"},
+		{13, 3, "12  : l\n"},
+		{20, 3, ""},
+	};
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/c", directory);
+	FILE *file = fopen(path, "we");
+	assert_non_null(file);
+	fputs("a\nb\nc\nd\ne\nf\ng\nh\ni\n\x1b\nk\nl", file);
+	assert_int_equal(fclose(file), 0);
+	struct text_buf out = {0};
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		const struct symbolizer_options options = {.context = lines[i].n};
+		const struct symbol_answer answer = {.options = &options};
+		const struct shown_frame frame = {.dir = directory, .base = "c", .line = lines[i].line};
+		text_reset(&out);
+		source_context_append(&out, &answer, &frame);
+		text_char(&out, '\0');
+		assert_string_equal(out.v, lines[i].expected);
+	}
+	text_reset(&out);
+	const struct symbolizer_options options = {.context = 3};
+	const struct symbol_answer answer = {.options = &options};
+	const struct shown_frame none = {.dir = "", .base = "", .line = 1},
+				 gone = {.dir = directory, .base = "d", .line = 1};
+	source_context_append(&out, &answer, &none);
+	source_context_append(&out, &answer, &gone);
+	assert_int_equal(out.n, 0);
+	assert_false(out.failed);
+	text_deinit(&out);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+/* The last part of names that are not mangled. */
+static void last_parts(void **state)
+{
+	(void)state;
+	static const char *const names[][2] = {
+		{"f", "f"},
+		{"ns::f", "f"},
+		{"a::b::f", "f"},
+		{"::f", "f"},
+		{"ns::", "ns::"},
+		{"ns:f", "ns:f"},
+		{"a<b::c>::f", "f"},
+		{"a<b::c>", "a<b::c>"},
+		{"(a::b)::f(c::d)", "f(c::d)"},
+		{"{a::b}::f", "f"},
+		{"[a::b]::f", "f"},
+		{"a>::f", "f"},
+		{"a::operator<", "operator<"},
+		{"a::operator<<b::c>", "operator<<b::c>"},
+		{"operator()::f", "operator()::f"},
+		{"operators::f", "f"},
+		{"operator_::f", "f"},
+		{"operator9::f", "f"},
+		{"operatorA::f", "f"},
+		{"operatorZ::f", "f"},
+		{"operatora::f", "f"},
+		{"operatorz::f", "f"},
+		{"operator0::f", "f"},
+		{"operator new::f", "operator new::f"},
+		{"a::operator", "operator"},
+		{"", ""},
+	};
+	for (size_t i = 0; i < COUNT(names); i++)
+		assert_string_equal(symbol_name_last(names[i][0]), names[i][1]);
+}
+
+/* Names as each program shows them: clones and versions are not of the debug information. */
+static void names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *stored;
+		enum symbolizer_dialect dialect;
+		enum function_names names;
+		enum demangle_mode demangle;
+		bool has_rows;
+		const char *expected;
+	} rows[] = {
+		{"f.cold", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.cold", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, false, "f.cold"},
+		{"f.part.0", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.isra.0.cold", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.cold.isra.0", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.constprop.0", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.lto_priv.0", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.localalias", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.llvm.1", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{".cold", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, ".cold"},
+		{"f@@V1.cold", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f.cold@V1", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f"},
+		{"f@plt", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f@plt"},
+		{"@f", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "@f"},
+		{"f@V1", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, false, "f@V1"},
+		{"f.cold", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f.cold"},
+		{"f.cold", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_OFF, true, "f"},
+		{"f.cold", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_OFF, false, "f.cold"},
+		{"_ZN2ns1fEi", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_OFF, true, "f"},
+		{"_ZN2ns1fEi", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "_ZN2ns1fEi"},
+		{"_ZN2ns1fEi", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_AUTO, true, "ns::f(int)"},
+		{"_ZN2ns1fEi.cold", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_AUTO, true,
+		 "ns::f(int) (.cold)"},
+		{"_ZN2ns1fEi.cold", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_GNU, true,
+		 "ns::f(int)"},
+		{"ns::f", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_AUTO, true, "f"},
+		{"ns::f", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_AUTO, true, "f"},
+		{"ns::f(int)", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_AUTO, true, "f"},
+		{"f\n", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_AUTO, true, "f\\x0a"},
+	};
+	struct text_buf out = {0};
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct symbolizer_options options = {
+			.dialect = rows[i].dialect, .names = rows[i].names, .demangle = rows[i].demangle};
+		const struct symbol_answer answer = {
+			.options = &options, .module = &module, .found = {.has_rows = rows[i].has_rows}};
+		text_reset(&out);
+		text_lit(&out, "<");
+		symbol_name_append(&out, &answer, rows[i].stored, ESCAPE_TEXT);
+		text_char(&out, '\0');
+		assert_string_equal(out.v + 1, rows[i].expected);
+	}
+	text_deinit(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(binutils), cmocka_unit_test(text),       cmocka_unit_test(json),
+		cmocka_unit_test(context),  cmocka_unit_test(last_parts), cmocka_unit_test(names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
