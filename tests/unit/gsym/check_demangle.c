@@ -8,7 +8,10 @@
 #include <cmocka.h>
 
 #include "gsym/render/demangle/demangle_cache.h"
+#include "gsym/render/demangle/demangle_cost.h"
 #include "gsym/render/demangle/demangle_style.h"
+
+enum { SEARCHED = 11 }; /* doublings of a pattern that are too many */
 
 /* What @name reads as; valid until the next call. */
 static const char *demangled(const char *name, enum demangle_mode mode)
@@ -261,6 +264,129 @@ static void long_names(void **state)
 	}
 }
 
+/* Results of just the longest size, and of one byte more. */
+static void short_names(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		enum demangle_mode mode;
+	} names[] = {
+		{"_Z1fv", "f()", DEMANGLE_AUTO},
+		{"_Z1fv@plt", "f()@plt", DEMANGLE_AUTO},
+		{"_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example", DEMANGLE_AUTO},
+		{"_D8demangle4testFaZv", "demangle.test(char)", DEMANGLE_AUTO},
+		{"pack__inner__proc", "pack.inner.proc", DEMANGLE_ADA},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct text_buf out = {0};
+		bool too_long = true;
+		size_t size = strlen(names[i].text), max = size - (i == 1 ? strlen("@plt") : 0);
+		text_lit(&out, "<");
+		assert_true(demangle_append_short(&out, names[i].name, names[i].mode, max, &too_long));
+		assert_false(too_long);
+		assert_int_equal(out.n, 1 + size);
+		assert_memory_equal(out.v + 1, names[i].text, size);
+		assert_false(demangle_append_short(&out, names[i].name, names[i].mode, max - 1, &too_long));
+		assert_true(too_long);
+		assert_int_equal(out.n, 1 + size);
+		text_deinit(&out);
+	}
+	static const char *const none[] = {"main", "_Zfoo", "_D", "_R"};
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		struct text_buf out = {0};
+		bool too_long = true;
+		assert_false(demangle_append_short(&out, none[i], DEMANGLE_AUTO, 100, &too_long));
+		assert_false(too_long);
+		assert_int_equal(out.n, 0);
+		text_deinit(&out);
+	}
+}
+
+/* Bare names of just the longest size, and of one byte more. */
+static void short_bare_names(void **state)
+{
+	static const char *const names[][2] = {{"_ZN2ns1fEi", "ns::f"},
+					       {"_D8demangle4testFaZv", "demangle.test(char)"},
+					       {"ns::f(int)", "ns::f(int)"}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct text_buf out = {0};
+		size_t max = strlen(names[i][1]);
+		assert_true(demangle_append_bare(&out, names[i][0], max));
+		text_reset(&out);
+		assert_false(demangle_append_bare(&out, names[i][0], max - 1));
+		assert_int_equal(out.n, 0);
+		text_deinit(&out);
+	}
+}
+
+/* @head, then @n times @piece. */
+static bool affords(bool (*affordable)(const char *name), const char *head, const char *piece, unsigned n)
+{
+	struct text_buf name = {0};
+	text_str(&name, head);
+	for (unsigned i = 0; i < n; i++)
+		text_str(&name, piece);
+	text_char(&name, '\0');
+	bool ok = affordable(name.v);
+	text_deinit(&name);
+	return ok;
+}
+
+/* What a name may have of that whose cost grows. */
+static void costs(void **state)
+{
+	(void)state;
+	static const char *const retried[] = {"T_I", "T0_I", "T9_I", "TA_I", "TS_I", "T10_I"};
+	for (size_t i = 0; i < ARRAY_SIZE(retried); i++) {
+		assert_true(affords(demangle_affordable, "_Z1fcv", retried[i], 10));
+		assert_false(affords(demangle_affordable, "_Z1fcv", retried[i], 11));
+		assert_true(affords(demangle_affordable, "_Z1fc", retried[i], 11));
+	}
+	static const char *const others[] = {"_I", "A_I", "TU_I", "T:_I", "T@_I", "T/_I", "T_J"};
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_true(affords(demangle_affordable, "cv", others[i], 11));
+	assert_true(affords(demangle_affordable_d, "_D", "Q", 24));
+	assert_false(affords(demangle_affordable_d, "_D", "Q", 25));
+	assert_true(affords(demangle_affordable_d, "_D", "q", 2046));
+	assert_false(affords(demangle_affordable_d, "_D", "q", 2047));
+	assert_true(affords(demangle_affordable_ada, "a", "b", 100));
+	static const char *const grown[] = {"aS", "aD", "b___"};
+	for (size_t i = 0; i < ARRAY_SIZE(grown); i++) {
+		assert_true(affords(demangle_affordable_ada, "a", grown[i], 1));
+		assert_false(affords(demangle_affordable_ada, "a", grown[i], 2));
+	}
+	assert_false(demangle_affordable_ada("a____b"));
+}
+
+/* Whether a pack expansion of a type with 2^n and more parts is. */
+static bool affords_search(unsigned n)
+{
+	struct text_buf name = {0};
+	text_lit(&name, "_Z1fIJEEvDpFvP1A");
+	for (unsigned i = 0; i < n; i++) {
+		text_lit(&name, "PFv");
+		add_reference(&name, 2 + 2 * i);
+		add_reference(&name, 2 + 2 * i);
+		text_lit(&name, "E");
+	}
+	text_str(&name, "T_E");
+	text_char(&name, '\0');
+	bool ok = demangle_affordable(name.v);
+	text_deinit(&name);
+	return ok;
+}
+
+static void searches(void **state)
+{
+	(void)state;
+	unsigned n = 0;
+	while (n < 40 && affords_search(n))
+		n++;
+	assert_int_equal(n, SEARCHED);
+}
+
 /* More names than there are slots, each asked for twice in a row and once more later. */
 static void cached_names(void **state)
 {
@@ -294,6 +420,8 @@ int main(void)
 		cmocka_unit_test(llvm_spelling), cmocka_unit_test(gnu_spelling),
 		cmocka_unit_test(odd_text),      cmocka_unit_test(hostile_names_are_cheap),
 		cmocka_unit_test(long_names),    cmocka_unit_test(cached_names),
+		cmocka_unit_test(short_names),   cmocka_unit_test(short_bare_names),
+		cmocka_unit_test(costs),         cmocka_unit_test(searches),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
