@@ -272,6 +272,16 @@ static void context(void **state)
 	}
 	text_reset(&out);
 	const struct symbolizer_options options = {.context = 3};
+	struct shown_frame there = {.dir = directory, .base = "c", .line = 5};
+	const struct symbolizer_options shown = {.style = ANSWER_GNU, .context = 1, .basenames = true};
+	const struct symbol_query query = CODE;
+	struct symbol_answer whole = {.options = &shown, .query = &query, .module = &module};
+	whole.frames.v = &there;
+	whole.frames.n = 1;
+	answer_print_text(&out, &whole);
+	text_char(&out, '\0');
+	assert_string_equal(out.v, "c:5\n5 >: e\n");
+	text_reset(&out);
 	const struct symbol_answer answer = {.options = &options};
 	const struct shown_frame none = {.dir = "", .base = "", .line = 1},
 				 gone = {.dir = directory, .base = "d", .line = 1};
