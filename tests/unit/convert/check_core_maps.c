@@ -275,6 +275,9 @@ static void several_notes(void **state)
 		put_segment(&b, &kind, &note, off + list.bytes.n, large - list.bytes.n + more);
 		put_segment(&b, &kind, &note, off, list.bytes.n);
 		buf_bytes(&b, list.bytes.v, list.bytes.n);
+		buf_u32(&b, 0); /* a note that fills its segment */
+		buf_u32(&b, (uint32_t)(large - list.bytes.n + more - 12));
+		buf_u32(&b, 1);
 		write_core(b.bytes.v, b.bytes.n);
 		assert_int_equal(truncate(path, (off_t)(off + list.bytes.n + large + 1)), 0);
 		assert_int_equal(read_core(&out, ""), more ? -EFBIG : 0);
