@@ -1,0 +1,197 @@
+/* What is told of a conversion, and of a comparison. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "convert/cli/convert/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void check(const struct convert_summary *summary, const char *expected)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	assert_non_null(file);
+	summary_print(file, "in", "out", summary);
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* The line that tells where functions come from. */
+static void sources(void **state)
+{
+	(void)state;
+	static const struct {
+		struct convert_summary summary;
+		const char *expected;
+	} rows[] = {
+		{{.functions_dwarf = 5, .units = 2, .functions_symbols = 3, .functions = 6},
+		 "functions: 5 from the DWARF of 2 units, 3 from symbols\nwritten: 6, 2 duplicates "
+		 "dropped\n"},
+		{{.functions_symbols = 3, .functions = 3},
+		 "functions: 0 from the DWARF of 0 units, 3 from symbols\nwritten: 3, 0 duplicates "
+		 "dropped\n"},
+		{{.functions_symbols = 3, .functions = 4},
+		 "functions: 0 from the DWARF of 0 units, 3 from symbols\nwritten: 4\n"},
+		{{.functions_gsym = 5, .functions = 5},
+		 "functions: 5 copied from GSYM\nwritten: 5, 0 duplicates dropped\n"},
+		{{.functions_text = 5, .functions_symbols = 3, .functions = 7},
+		 "functions: 5 with lines, 3 from symbols\nwritten: 7, 1 duplicates dropped\n"},
+		{{.functions_pdb = 5, .modules = 2, .functions_symbols = 3, .functions = 8},
+		 "functions: 5 from the PDB of 2 modules, 3 from symbols\nwritten: 8, 0 duplicates "
+		 "dropped\n"},
+		{{.functions_pdb = 5, .modules = 2, .functions_dwarf = 1, .units = 1, .functions = 6},
+		 "functions: 1 from the DWARF of 1 units, 0 from symbols\n"
+		 "functions: 5 more from the PDB of 2 modules\nwritten: 6, 0 duplicates dropped\n"},
+		{{.functions_go = 5, .functions_dwarf = 1, .units = 1, .functions = 4},
+		 "functions: 1 from the DWARF of 1 units, 0 from symbols\n"
+		 "functions: 5 more from Go's function table\nwritten: 4, 2 duplicates dropped\n"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char expected[500];
+		snprintf(expected, sizeof(expected), "input: in\noutput: out, 0 bytes\n%s", rows[i].expected);
+		check(&rows[i].summary, expected);
+	}
+}
+
+#define FUNCTIONS "functions: 0 from the DWARF of 0 units, 0 from symbols\nwritten: 0, 0 duplicates dropped\n"
+
+static void heads(void **state)
+{
+	(void)state;
+	const struct convert_summary summary = {.arch = "x86_64", .output_size = 77, .widened = true};
+	check(&summary, "input: in (x86_64)\n"
+			"output: out, 77 bytes of GSYM version 2: version 1 cannot hold them\n" FUNCTIONS);
+}
+
+static void oddities(void **state)
+{
+	(void)state;
+	struct convert_oddity odd[] = {{"one", 2, ".debug_info at 0x4"}, {"two", 5, ""}};
+	const struct convert_summary summary = {
+		.oddities = odd, .n_oddities = 2, .missing = (char *)"a.debug\nb\n"};
+	check(&summary, "input: in\noutput: out, 0 bytes\n" FUNCTIONS
+			"oddities of the input: 7\n  one: 2, first: .debug_info at 0x4\n  two: 5\n"
+			"missing files that the input refers to:\n  a.debug\n  b\n");
+}
+
+/* Sections with code, up to a number of them. */
+static void layout(void **state)
+{
+	(void)state;
+	enum { SECTIONS = 20, PRINTED = 16 };
+	struct convert_section sections[SECTIONS];
+	for (size_t n = PRINTED; n <= PRINTED + 1; n++) {
+		char expected[2000] = "input: in\noutput: out, 0 bytes\n" FUNCTIONS
+				      "relocatable file: addresses are those of its sections laid out "
+				      "consecutively from 0\n";
+		for (size_t i = 0; i < n; i++) {
+			sections[i] = (struct convert_section){.addr = 0x10 * i, .size = i, .code = true};
+			snprintf(sections[i].name, sizeof(sections[i].name), ".text%zu", i);
+			if (i < PRINTED)
+				sprintf(expected + strlen(expected), "  .text%zu at 0x%zx, %zu bytes\n", i,
+					0x10 * i, i);
+		}
+		struct convert_summary summary = {.sections = sections, .n_sections = n};
+		if (n > PRINTED)
+			strcat(expected, "  and 1 more\n");
+		check(&summary, expected);
+		/* Data is counted, and what was left out before. */
+		sections[n] = (struct convert_section){.name = ".data"};
+		summary.n_sections++;
+		summary.sections_left_out = 3;
+		char *more = strstr(expected, "  and");
+		sprintf(more ? more : expected + strlen(expected), "  and %zu more\n", n - PRINTED + 4);
+		check(&summary, expected);
+	}
+}
+
+static void json(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/check_summary.XXXXXX", text[1000];
+	struct convert_oddity odd[] = {{"\"one\"", 2, "x"}, {"two", 5, ""}};
+	struct convert_section sections[] = {{0x10, 4, true, ".text"}, {0x20, 8, false, ".\"data"}};
+	static const struct {
+		size_t n;
+		const char *expected;
+	} rows[] = {
+		{0, "{\"error-categories\":{},\"error-count\":0,\"work\":9}\n"},
+		{1, "{\"error-categories\":{\"\\\"one\\\"\":{\"count\":2}},\"error-count\":2,\"work\":9,"
+		    "\"sections\":"
+		    "[{\"name\":\".text\",\"address\":\"0x10\",\"size\":4,\"code\":true}]}\n"},
+		{2, "{\"error-categories\":{\"\\\"one\\\"\":{\"count\":2},\"two\":{\"count\":5}},\"error-"
+		    "count\":7,"
+		    "\"work\":9,\"sections\":[{\"name\":\".text\",\"address\":\"0x10\",\"size\":4,\"code\":"
+		    "true},"
+		    "{\"name\":\".\\\"data\",\"address\":\"0x20\",\"size\":8,\"code\":false}]}\n"},
+	};
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	for (size_t i = 0; i < 3; i++) {
+		const struct convert_summary summary = {.oddities = odd,
+							.n_oddities = rows[i].n,
+							.sections = sections,
+							.n_sections = rows[i].n,
+							.work = 9};
+		assert_int_equal(summary_write_json(path, &summary, NULL), 0);
+		FILE *file = fopen(path, "re");
+		assert_non_null(file);
+		text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+		fclose(file);
+		assert_string_equal(text, rows[i].expected);
+	}
+	assert_int_equal(unlink(path), 0);
+	/* A path without its directory, and a device that is full. */
+	const struct convert_summary summary = {.work = 9};
+	struct gsym_diag diag = {""};
+	assert_int_equal(summary_write_json("/none/x", &summary, &diag), -ENOENT);
+	assert_string_equal(diag.text, "/none/x: No such file or directory");
+	assert_int_equal(summary_write_json("/dev/full", &summary, &diag), -ENOSPC);
+	assert_string_equal(diag.text, "/dev/full: No space left on device");
+}
+
+static void comparison(void **state)
+{
+	(void)state;
+	struct verify_report report = {.units = 1, .functions = 2, .addresses = 30};
+	for (unsigned round = 0; round < 2; round++) {
+		char *text = NULL, expected[1000];
+		size_t size = 0;
+		FILE *file = open_memstream(&text, &size);
+		assert_non_null(file);
+		summary_print_report(file, "in", &report);
+		assert_int_equal(fclose(file), 0);
+		snprintf(expected, sizeof(expected),
+			 "compared with in: 30 addresses in 2 functions of 1 units\n%s%s%s%s",
+			 round ? "  libdwarf could not read 3 entries: why\n" : "", round ? "  " : "",
+			 round ? verify_class_name(VERIFY_DAMAGED) : "",
+			 round ? ": 5\n    one\n    two\n" : "");
+		assert_string_equal(text, expected);
+		free(text);
+		report.skipped = 3;
+		strcpy(report.reason, "why");
+		report.classes[VERIFY_DAMAGED].count = 5;
+		verify_add_example(&report, VERIFY_DAMAGED, "one");
+		verify_add_example(&report, VERIFY_DAMAGED, "two");
+		verify_add_example(&report, VERIFY_MISSING, "none");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sources), cmocka_unit_test(heads), cmocka_unit_test(oddities),
+		cmocka_unit_test(layout),  cmocka_unit_test(json),  cmocka_unit_test(comparison),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
