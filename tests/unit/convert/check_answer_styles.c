@@ -161,8 +161,8 @@ static void text(void **state)
 		 .expected = "0x1\n??\n\n"},
 		{.query = {.kind = QUERY_DATA, .addr = 18},
 		 .options = {.style = ANSWER_LLVM},
-		 .data = {.name = "v", .addr = 16, .size = 4},
-		 .expected = "v\n16 4\n??:?\n\n"},
+		 .data = {.name = "v\n", .addr = 16, .size = 4},
+		 .expected = "v\\x0a\n16 4\n??:?\n\n"},
 		{.query = {.kind = QUERY_DATA, .addr = 18},
 		 .options = {.style = ANSWER_GNU},
 		 .data = {.addr = 16, .size = 4},
@@ -250,6 +250,7 @@ static void context(void **state)
 		{2, 3, "1  : a\n2 >: b\n3  : c\n"},
 		{2, 4, "1  : a\n2 >: b\n3  : c\n4  : d\n"},
 		{9, 3, "8  : h\n9 >: i\n10  : \\x1b\n"},
+		{10, 3, " 9  : i\n10 >: \\x1b\n11  : k\n"},
 		{12, 3, "11  : k\n12 >: l\n"},
 		{13, 3, "12  : l\n"},
 		{20, 3, ""},
@@ -272,6 +273,12 @@ static void context(void **state)
 	}
 	text_reset(&out);
 	const struct symbolizer_options options = {.context = 3};
+	const struct shown_frame in_base = {.dir = "", .base = path + 1, .line = 1};
+	const struct symbol_answer in_root = {.options = &options};
+	source_context_append(&out, &in_root, &in_base);
+	text_char(&out, '\0');
+	assert_string_equal(out.v, "1 >: a\n2  : b\n3  : c\n");
+	text_reset(&out);
 	struct shown_frame there = {.dir = directory, .base = "c", .line = 5};
 	const struct symbolizer_options shown = {.style = ANSWER_GNU, .context = 1, .basenames = true};
 	const struct symbol_query query = CODE;
@@ -387,11 +394,41 @@ static void names(void **state)
 	text_deinit(&out);
 }
 
+/* Names of Ada, where the image has any; and names of parts, which are not kept with those of the file. */
+static void names_of_image(void **state)
+{
+	(void)state;
+	struct symbolizer_options options = {
+		.dialect = DIALECT_BINUTILS, .names = FUNCTION_NAMES_LINKAGE, .demangle = DEMANGLE_GNU};
+	struct symbol_module ada = {.image.demangle = DEMANGLE_ADA, .names = demangle_cache_new()};
+	const struct symbol_answer answer = {
+		.options = &options, .module = &ada, .found = {.has_rows = true}};
+	static const char *const shown[][2] = {{"pack__inner__proc", "pack.inner.proc"},
+					       {"_Z1fv.cold", "f()"},
+					       {"_Z1gv.cold", "g()"},
+					       {"_Z1hv", "h()"}};
+	struct text_buf out = {0};
+	for (size_t i = 0; i < COUNT(shown); i++) {
+		text_reset(&out);
+		symbol_name_append(&out, &answer, shown[i][0], ESCAPE_TEXT);
+		text_char(&out, '\0');
+		assert_string_equal(out.v, shown[i][1]);
+	}
+	options.demangle = DEMANGLE_OFF;
+	text_reset(&out);
+	symbol_name_append(&out, &answer, shown[0][0], ESCAPE_TEXT);
+	text_char(&out, '\0');
+	assert_string_equal(out.v, shown[0][0]);
+	text_deinit(&out);
+	demangle_cache_free(ada.names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(binutils), cmocka_unit_test(text),       cmocka_unit_test(json),
-		cmocka_unit_test(context),  cmocka_unit_test(last_parts), cmocka_unit_test(names),
+		cmocka_unit_test(binutils),       cmocka_unit_test(text),       cmocka_unit_test(json),
+		cmocka_unit_test(context),        cmocka_unit_test(last_parts), cmocka_unit_test(names),
+		cmocka_unit_test(names_of_image),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,6 +257,41 @@ static void others(void **state)
 	text_deinit(&out);
 }
 
+/* Segments of notes that are too short for what is in them, and a path that is no file. */
+static void short_notes(void **state)
+{
+	(void)state;
+	const struct core_kind kind = {.wide = true, .type = ET_CORE, .n_segments = 1};
+	const struct segment_row row = {.type = PT_NOTE};
+	struct text_buf out = {0};
+	static const struct {
+		uint32_t name, data, type, more;
+		int err;
+	} notes[] = {
+		{0, 0, NT_FILE_TYPE, 0, 0},      {0, 0, 1, 0, -ENOENT},
+		{0, 1, 1, 0, -EBADMSG},          {0, 4, 1, 4, -ENOENT},
+		{0, 5, 1, 4, -EBADMSG},          {4, 1, 1, 4, -EBADMSG},
+		{1, 4, 1, 8, -ENOENT},           {0, 100, NT_FILE_TYPE, 0, -EBADMSG},
+		{UINT32_MAX, 1, 1, 8, -EBADMSG},
+	};
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		struct buf b = {.big = false};
+		put_header(&b, &kind);
+		put_segment(&b, &kind, &row, b.bytes.n + sizeof(Elf64_Phdr), 12 + notes[i].more);
+		buf_u32(&b, notes[i].name);
+		buf_u32(&b, notes[i].data);
+		buf_u32(&b, notes[i].type);
+		buf_zeros(&b, notes[i].more);
+		write_core(b.bytes.v, b.bytes.n);
+		buf_free(&b);
+		assert_int_equal(read_core(&out, ""), notes[i].err);
+	}
+	struct gsym_diag diag = {""};
+	assert_int_equal(core_maps_read("/", &out, &diag), -EISDIR);
+	assert_string_equal(diag.text, "");
+	text_deinit(&out);
+}
+
 /* Several segments of notes are read up to a limit for all of them, and the first list is told. */
 static void several_notes(void **state)
 {
@@ -306,8 +341,8 @@ static int remove_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),  cmocka_unit_test(segments),      cmocka_unit_test(counts),
-		cmocka_unit_test(others), cmocka_unit_test(several_notes),
+		cmocka_unit_test(kinds),  cmocka_unit_test(segments),    cmocka_unit_test(counts),
+		cmocka_unit_test(others), cmocka_unit_test(short_notes), cmocka_unit_test(several_notes),
 	};
 	return cmocka_run_group_tests(tests, make_file, remove_file);
 }

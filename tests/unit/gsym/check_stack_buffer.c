@@ -144,8 +144,9 @@ static void full(void **state)
 	assert_int_equal(stack_buffer_add(b, &spanning, line, 1000, &frame, 1), 0);
 	assert_true(stack_buffer_continues(b, &spanning, line, FILTER_STACK_BYTES - 1000, &frame, 1));
 	assert_false(stack_buffer_continues(b, &spanning, line, FILTER_STACK_BYTES - 999, &frame, 1));
-	assert_true(stack_buffer_spans(b, scan_from("i1", "i1" + 2), FILTER_STACK_BYTES - 1000));
-	assert_false(stack_buffer_spans(b, scan_from("i1", "i1" + 2), FILTER_STACK_BYTES - 999));
+	static const char gap[] = "i1";
+	assert_true(stack_buffer_spans(b, scan_from(gap, gap + 2), FILTER_STACK_BYTES - 1000));
+	assert_false(stack_buffer_spans(b, scan_from(gap, gap + 2), FILTER_STACK_BYTES - 999));
 }
 
 /* Nothing spans a stack that is not there, or whose format has no such lines. */
