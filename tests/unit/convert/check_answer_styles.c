@@ -1,4 +1,4 @@
-/* Answers as the original programs print them, made by hand: every style, with and without what may be missing. */
+/* Answers as the original programs print them: every style, with and without what may be missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The files that were mapped in a process: core files of either class and byte order, whole, cut and crafted. */
+/* The files that were mapped in a process: core files of either class and byte order, cut and crafted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -229,7 +229,7 @@ static void quiet(void **state)
 	assert_true(b->chains[1].open);
 }
 
-/* Threads side by side, as many as there is room for; those that are closed make room, but not for numbers. */
+/* Threads side by side, as many as there is room for; one that is closed leaves its place, not its number. */
 static void chains(void **state)
 {
 	struct stack_buffer *b = *state;

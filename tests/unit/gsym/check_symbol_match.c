@@ -293,8 +293,8 @@ static void labels_around(void **state)
 }
 
 /*
- * The last function of a section of a module ends with a page, counted from where the section begins: with the
- * function, or with one of those before it.
+ * The last function of a section of a module ends with a page, counted from where the section begins: with
+ * the function, or with one of those before it.
  */
 static void pages(void **state)
 {
@@ -308,7 +308,7 @@ static void pages(void **state)
 	add(f, 0x20000, 0xff0, "long");
 	add(f, 0x20ff0, 0x10, "short");
 	add(f, 0x21000, 0x20, "last");
-	/* f16() is at 0x100, and f1() is the 16th, counted from it: its section begins at 0x10 at the earliest. */
+	/* Of f16(), at 0x100, the section begins with f1() at the earliest, which is the 16th before it. */
 	assert_int_equal(of_kernel(f, "f16", 0x1000), -ESTALE);
 	assert_int_equal(of_module(f, "f16", 0x1000), 0);
 	assert_int_equal(of_module(f, "f16", 0xff0), 0);
