@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 static char directory[] = "/tmp/check_recursive.XXXXXX";
+static unsigned jobs = 1;
+static pid_t parent;
 
 static const char *in_directory(const char *name)
 {
@@ -41,6 +43,8 @@ static void put_file(const char *name, const char *text, size_t size)
 static int convert(void *user, const char *input, const char *output)
 {
 	const char *name = strrchr(input, '/') + 1;
+	if (getpid() == parent)
+		abort();
 	FILE *log = fopen(user, "ae");
 	if (!log)
 		return STATUS_FAILED;
@@ -61,7 +65,7 @@ static int run(const char *dir, const char *output, struct recursive_outcome *re
 	strcpy(path, in_directory("log"));
 	unlink(path);
 	const struct recursive_job job = {
-		.dir = dir, .output = output, .jobs = 1, .convert = convert, .user = path};
+		.dir = dir, .output = output, .jobs = jobs, .convert = convert, .user = path};
 	struct captured_stderr captured = capture_begin();
 	int err = recursive_convert(&job, ret);
 	capture_end(&captured, message, 1000);
@@ -75,6 +79,8 @@ static int run(const char *dir, const char *output, struct recursive_outcome *re
 static int make_tree(void **state)
 {
 	(void)state;
+	parent = getpid();
+	umask(022);
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(mkdir(in_directory("in"), 0755), 0);
 	assert_int_equal(mkdir(in_directory("in/d"), 0755), 0);
@@ -115,6 +121,22 @@ static void beside(void **state)
 	assert_int_equal(outcome.failed, 2);
 	assert_non_null(strstr(message, "in/d/killed': conversion ended by signal 9\n"));
 	assert_null(strstr(message, "bad"));
+}
+
+/* Several at a time, in any order: each is counted as it ends. */
+static void side_by_side(void **state)
+{
+	(void)state;
+	struct recursive_outcome outcome;
+	char log[2000], message[1000];
+	jobs = 3;
+	assert_int_equal(run(in_directory("in"), NULL, &outcome, log, message), 0);
+	jobs = 1;
+	assert_int_equal(strlen(log), strlen(NOTED("/in", "/in")));
+	assert_int_equal(outcome.converted, 2);
+	assert_int_equal(outcome.skipped, 3);
+	assert_int_equal(outcome.failed, 2);
+	assert_non_null(strstr(message, "in/d/killed': conversion ended by signal 9\n"));
 }
 
 /* In another directory, which is made, and is left out where it is below the first. */
@@ -169,6 +191,7 @@ static void parents(void **state)
 	assert_string_equal(path, in_directory("p/q/r"));
 	assert_int_equal(stat(in_directory("p/q"), &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(st.st_mode & 0777, 0755);
 	assert_int_equal(stat(path, &st), -1);
 	strcpy(path, in_directory("in/a/x/y"));
 	assert_int_equal(recursive_make_parents(path), -ENOTDIR);
@@ -178,10 +201,8 @@ static void parents(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beside),
-		cmocka_unit_test(elsewhere),
-		cmocka_unit_test(no_directory),
-		cmocka_unit_test(parents),
+		cmocka_unit_test(beside),       cmocka_unit_test(side_by_side), cmocka_unit_test(elsewhere),
+		cmocka_unit_test(no_directory), cmocka_unit_test(parents),
 	};
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
