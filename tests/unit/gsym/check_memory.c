@@ -255,11 +255,61 @@ static void tables(void **state)
 	assert_int_equal(count_rounds(NULL, make_files), 3);
 }
 
+enum { NESTED = 100, NESTED_STEP = 0x100 };
+
+/* Functions each with two others inside, so that the index of what encloses what grows many times. */
+static void write_nested(void **ret_data, size_t *ret_size)
+{
+	struct sample s;
+	sample_init(&s, sample_kinds[0], 0);
+	for (uint64_t i = 0; i < NESTED; i++) {
+		sample_func(&s, i * NESTED_STEP, NESTED_STEP, "outer", 0);
+		sample_func(&s, i * NESTED_STEP + 0x10, 0x80, "middle", 0);
+		sample_func(&s, i * NESTED_STEP + 0x20, 0x10, "inner", 0);
+	}
+	sample_func(&s, (uint64_t)NESTED * NESTED_STEP, 8, "last", 0);
+	sample_finish(&s, ret_data, ret_size);
+}
+
+static struct span nested;
+
+/* What is after the inner functions: without memory it must not be in no function. */
+static int find_enclosing(const struct gsym_reader *r)
+{
+	struct gsym_reader *own;
+	(void)r;
+	int err = gsym_reader_open_memory(nested.data, nested.size, &own, NULL);
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && i < NESTED; i++) {
+		uint32_t middle = 0, outer = 0;
+		err = gsym_reader_find(own, i * NESTED_STEP + 0x40, &middle, NULL);
+		if (!err)
+			err = gsym_reader_find(own, i * NESTED_STEP + 0xff, &outer, NULL);
+		if (!err && (middle != 3 * i + 1 || outer != 3 * i))
+			err = -EINVAL;
+	}
+	gsym_reader_close(own);
+	return err;
+}
+
+static void enclosing(void **state)
+{
+	(void)state;
+	void *data;
+	size_t size;
+	write_nested(&data, &size);
+	nested = (struct span){data, size};
+	assert_true(count_rounds(NULL, find_enclosing) > 8);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_allocation_may_fail),
 		cmocka_unit_test(intervals),
+		cmocka_unit_test(enclosing),
 		cmocka_unit_test(tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
