@@ -121,20 +121,34 @@ static size_t receive(struct receiver *r)
 
 static void *serve(void *arg);
 
-static void start_another(struct request_loop *loop)
+static bool start_one(struct request_loop *loop)
 {
-	if (atomic_flag_test_and_set(&loop->starting))
-		return;
 	unsigned n = atomic_load(&loop->n);
 	struct receiver *next = n < REQUEST_THREADS_MAX ? &loop->receivers[n] : NULL;
-	if (next && next->buffer && !fuse_session_exited(loop->session)) {
-		atomic_fetch_add(&loop->idle, 1);
-		if (thread_start(&next->thread, "fuse", serve, next) == 0)
-			atomic_store(&loop->n, n + 1);
-		else
-			atomic_fetch_sub(&loop->idle, 1);
-	}
-	atomic_flag_clear(&loop->starting);
+	if (!next || !next->buffer || fuse_session_exited(loop->session))
+		return false;
+	atomic_fetch_add(&loop->idle, 1);
+	bool started = thread_start(&next->thread, "fuse", serve, next) == 0;
+	if (started)
+		atomic_store(&loop->n, n + 1);
+	else
+		atomic_fetch_sub(&loop->idle, 1);
+	return started;
+}
+
+/*
+ * The new thread may receive a request at once, find none idle, and leave here, since this one is still
+ * starting it: then the next is started from here.
+ */
+static void start_another(struct request_loop *loop)
+{
+	bool started;
+	do {
+		if (atomic_flag_test_and_set(&loop->starting))
+			return;
+		started = start_one(loop);
+		atomic_flag_clear(&loop->starting);
+	} while (started && atomic_load(&loop->idle) == 0);
 }
 
 /* INIT was answered. If libfuse has refused it, the session has exited. */
