@@ -8,9 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* On Windows, a path with both a root name, "C:" or "\\host", and a root directory. */
 static bool is_absolute(const char *path)
 {
-	return path[0] == '/' || path[0] == '\\' || (path[0] && path[1] == ':');
+	if (path[0] == '/')
+		return true;
+	if (path[0] == '\\' && path[1] == '\\')
+		return true;
+	return path[0] && path[1] == ':' && (path[2] == '/' || path[2] == '\\');
 }
 
 /*

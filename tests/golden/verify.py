@@ -188,6 +188,8 @@ CASES = [
         "the same: 14"]),
     ("paths of Windows", {"files": ("\\\\host\\a.c", "C:/inc/b.h")}, {}, (14, 4), [
         "the same: 14"]),
+    ("paths of Windows without a root directory, or without a root name", {"files": ("c:a.c", "\\b.h")}, {}, (14, 4), [
+        "the same: 14"]),
     ("files of the root directory", {"files": ("/a.c", "b.h"), "directory": "/"}, {}, (14, 4), [
         "the same: 14"]),
     ("files without a directory", {"directory": ""}, {}, (14, 4), [
