@@ -15,13 +15,17 @@ static bool is_id(char c)
 static bool parse_number(struct text_scan line, const char *to, uint64_t *ret)
 {
 	struct text_scan s = scan_from(line.at, to);
+	uint64_t number;
 	scan_blanks(&s);
 	scan_lit(&s, "#");
-	if (!scan_decimal(&s, ret) || *ret > UINT32_MAX)
+	if (!scan_decimal(&s, &number) || number > UINT32_MAX)
 		return false;
 	scan_lit(&s, ":");
 	scan_blanks(&s);
-	return s.at == s.end;
+	if (s.at < s.end)
+		return false;
+	*ret = number;
+	return true;
 }
 
 static bool parse(struct text_scan line, const char *from, const char *to, struct log_frame *ret)

@@ -542,6 +542,8 @@ static const struct step plain_steps[] = {
 	{"#1 " ID " 0x10", "{}40 link 10 return #1 of =" ID},
 	{"1: " ID " 0x10", "{}40 link 10 return #1 of =" ID},
 	{"0: " ID "+0x10", "{}40 rva 10 exact #0 of =" ID},
+	{"3 crashes at " ID "+0x10", "{}50 rva 10 exact of =" ID},
+	{"3 x " ID "+0x4 " ID "+0x8", "{}40 rva 4 exact of =" ID "; {}77 rva 8 exact of =" ID},
 	{" #4294967295 " ID "+0x10", "{}50 rva 10 return #4294967295 of =" ID},
 	{ID "+0x4 at a.c:3", "{}36 rva 4 exact silent of =" ID},
 	{"x " ID "+0x4 " ID "+0x8 a.c:3", "{}38 rva 4 exact of =" ID "; {}75 rva 8 exact silent of =" ID},
