@@ -58,7 +58,7 @@ int shown_match(const struct filter_image *image, const struct kernel_symbol *sy
 				   name.v, name.n);
 		err = find_only(&search, symbol->off, ret);
 	}
-	err = name.failed ? -ENOMEM : err;
+	err = name.failed || state.shown.failed ? -ENOMEM : err;
 	shown_search_deinit(&state);
 	text_deinit(&name);
 	return err;

@@ -28,5 +28,5 @@ int namesakes_visit(const struct gsym_reader *reader, const struct name_table *s
 		shown_search_begin(&search, state, reader, shown_names, (enum shown_form)form, name, size);
 		n = visit_all(&search, visit, user);
 	}
-	return n;
+	return n >= 0 && state->shown.failed ? -ENOMEM : n;
 }

@@ -1,5 +1,7 @@
 #include "gsym/render/shown_names.h"
 
+#include <errno.h>
+
 #include "gsym/base/escape.h"
 
 enum {
@@ -22,6 +24,12 @@ static void deinit(struct shown_names *shown)
 static bool is_text(const struct text_buf *buf, const char *text, size_t size)
 {
 	return size && buf->n == size && memcmp(buf->v, text, size) == 0;
+}
+
+static void note_failure(struct shown_names *shown)
+{
+	for (size_t i = 0; i < SHOWN_FORMS; i++)
+		shown->failed |= shown->forms[i].failed;
 }
 
 static bool limit_is_reached(const struct shown_limit *limit)
@@ -53,6 +61,7 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	if ((demangled || too_long || !demangle_applies(stored, DEMANGLE_AUTO)) &&
 	    demangle_append_bare(bare, stored, DEMANGLED_MAX))
 		escape_tail(bare, 0, ESCAPE_TEXT);
+	note_failure(shown);
 	if (too_long)
 		return;
 	if (!demangled)
@@ -63,6 +72,7 @@ static void make_forms(const char *stored, struct shown_names *shown)
 		text_bytes(bare, stored, unversioned);
 		escape_tail(bare, 0, ESCAPE_TEXT);
 	}
+	note_failure(shown);
 	if (is_text(bare, whole->v, whole->n))
 		text_reset(bare);
 	if (is_text(whole, stored, size))
@@ -93,7 +103,8 @@ int shown_builder_run(struct shown_builder *b, const struct gsym_reader *reader)
 	b->names.reader = reader;
 	b->names.hashes = hash_forms;
 	b->names.user = b;
-	return name_builder_run(&b->names);
+	int err = name_builder_run(&b->names);
+	return err ? err : b->shown.failed ? -ENOMEM : 0;
 }
 
 void shown_builder_deinit(struct shown_builder *b)

@@ -39,6 +39,7 @@ struct shown_names {
 	struct shown_limit limit; /* of the caller, */
 	enum demangle_mode mode;  /* as is how answers of the file demangle; DEMANGLE_OFF is DEMANGLE_AUTO */
 	struct text_buf forms[SHOWN_FORMS]; /* "": the name has none */
+	bool failed;                        /* there was no memory for a form of this name or one before */
 };
 
 /* State of building the table; see struct name_builder. Zero-initialise. */
@@ -51,7 +52,7 @@ struct shown_builder {
 int shown_builder_run(struct shown_builder *builder, const struct gsym_reader *reader);
 void shown_builder_deinit(struct shown_builder *builder);
 
-/* State of a search beside struct name_search. Zero-initialise. */
+/* State of a search beside struct name_search; shown.failed: matches may be missing. Zero-initialise. */
 struct shown_search {
 	struct shown_names shown;
 	enum shown_form form;

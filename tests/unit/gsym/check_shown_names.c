@@ -2,8 +2,11 @@
  * damage. */
 #include "sample.h"
 
-#include "gsym/render/shown_names.h"
+#include "gsym/render/namesakes.h"
 
+#include "tests/unit/wrap_malloc.h"
+
+#include <errno.h>
 #include <stdio.h>
 
 static const char *const names[] = {
@@ -267,12 +270,74 @@ static void damaged_files(void **state)
 	free(data);
 }
 
+/* Counts those that are visited. */
+static int visit(void *user, const struct name_hit *hit)
+{
+	(void)hit;
+	++*(unsigned *)user;
+	return 0;
+}
+
+/* Makes the table and visits the functions of the name. */
+static int build_and_visit(const struct gsym_reader *r, const char *name, unsigned *ret)
+{
+	struct shown_builder b = {.shown = {{0}}};
+	struct shown_search state = {.shown = {{0}}};
+	int n = shown_builder_run(&b, r);
+	if (!n)
+		n = namesakes_visit(r, b.names.table, &state, name, strlen(name), visit, ret);
+	shown_search_deinit(&state);
+	shown_builder_deinit(&b);
+	return n;
+}
+
+/*
+ * A name that could not be made for lack of memory may be the one that is looked for: that is an error, and not a
+ * name that no function has. Each allocation fails once.
+ */
+static void without_memory(void **state)
+{
+	static const char *const wanted[] = {"work", "odd\\x09name", "versioned", "text::name",
+					     "ns::S::m(int) const"};
+	static const char *const stored[] = {
+		"_Z4worki", "odd\tname",     "versioned@V_1", "text::name(int) const",
+		"_Z4workd", "_ZNK2ns1S1mEi", "main"};
+	struct sample s;
+	void *data;
+	(void)state;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	for (unsigned i = 0; i < ARRAY_SIZE(stored); i++)
+		sample_func(&s, i * 16, 16, stored[i], 0);
+	struct gsym_reader *r = sample_open(&s, &data);
+	unsigned n = 0;
+	assert_int_equal(build_and_visit(r, "main", &n), 1); /* what the reader keeps is made now */
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		const long before = live;
+		bool failed = true;
+		long rounds = 0;
+		for (; failed; rounds++) {
+			allowed = rounds;
+			n = 0;
+			int err = build_and_visit(r, wanted[i], &n);
+			failed = allowed < 0;
+			allowed = -1;
+			assert_int_equal(err, failed ? -ENOMEM : i == 0 ? 2 : 1);
+			assert_true(failed || (int)n == err);
+			assert_int_equal(live, before);
+		}
+		assert_true(rounds > 5);
+	}
+	gsym_reader_close(r);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_forms), cmocka_unit_test(folded_functions),
-		cmocka_unit_test(long_names), cmocka_unit_test(long_parameters),
-		cmocka_unit_test(limits),     cmocka_unit_test(damaged_files),
+		cmocka_unit_test(both_forms),     cmocka_unit_test(folded_functions),
+		cmocka_unit_test(long_names),     cmocka_unit_test(long_parameters),
+		cmocka_unit_test(limits),         cmocka_unit_test(damaged_files),
+		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
