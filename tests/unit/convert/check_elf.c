@@ -675,6 +675,38 @@ static void damaged_tables(void **state)
 	}
 }
 
+/* A symbol whose section has a number of more than 16 bits, in the table of such numbers; two are noted. */
+static void section_numbers(void **state)
+{
+	static const uint8_t code[0x40];
+	(void)state;
+	for (uint32_t others = 0; others < 3; others++) {
+		struct made_file *f = new_file(true, false, ET_REL, EM_X86_64);
+		struct made_section *s;
+		for (int i = 0; i < 2; i++)
+			add_bytes(new_section(f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0), code,
+				  0x40);
+		s = new_section(f, ".symtab", SHT_SYMTAB, 0, 0);
+		s->link = 4;
+		s->entry_size = 24;
+		s->align = 8;
+		add_symbol(s, f, 0, 0, 0, 0, 0, 0);
+		add_symbol(s, f, 1, 0x10, 0, GLOBAL_FUNC, 0, SHN_XINDEX);
+		add_bytes(new_section(f, ".strtab", SHT_STRTAB, 0, 0), strings, sizeof(strings));
+		for (uint32_t i = 0; i <= others; i++) {
+			s = new_section(f, ".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 0);
+			s->link = i < others ? 2 : 3; /* of the others: there is no such symbol table */
+			s->entry_size = s->align = 4;
+			add(s, f, 0, 4);
+			add(s, f, 2, 4);
+		}
+		struct object_file *o = loaded(f, NULL);
+		assert_symbols(o, others < 2 ? "50+0 f g" : "10+0 f g");
+		object_close(o);
+		free(f);
+	}
+}
+
 /* Whichever allocation fails, it is reported, and nothing is lost. */
 static void symbols_without_memory(void **state)
 {
@@ -1028,6 +1060,7 @@ int main(void)
 		cmocka_unit_test(mode_bits),
 		cmocka_unit_test(dynamic_symbols),
 		cmocka_unit_test(damaged_tables),
+		cmocka_unit_test(section_numbers),
 		cmocka_unit_test(symbols_without_memory),
 		cmocka_unit_test(descriptors),
 		cmocka_unit_test(places),
