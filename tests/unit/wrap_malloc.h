@@ -18,6 +18,7 @@ void *__wrap_calloc(size_t n, size_t size);
 void __real_free(void *p);
 void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
 void __wrap_free(void *p);
 
 static long allowed = -1; /* allocations until one fails; negative: none does */
@@ -27,7 +28,7 @@ static bool fails(void)
 	return allowed >= 0 && allowed-- == 0;
 }
 
-static long live; /* allocations that were not freed */
+static _Atomic long live; /* allocations that were not freed; by any thread */
 
 static void *counted(void *p)
 {
@@ -57,6 +58,15 @@ char *__wrap_strdup(const char *text)
 {
 	char *copy = __wrap_malloc(strlen(text) + 1);
 	return copy ? strcpy(copy, text) : NULL;
+}
+
+char *__wrap_strndup(const char *text, size_t size)
+{
+	size_t n = strnlen(text, size);
+	char *copy = __wrap_malloc(n + 1);
+	if (copy)
+		*(char *)mempcpy(copy, text, n) = 0;
+	return copy;
 }
 
 void __wrap_free(void *p)
