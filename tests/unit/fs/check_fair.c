@@ -5,8 +5,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
+
+#include "tests/unit/wrap_malloc.h"
 
 /* ---- Accounts ---- */
 
@@ -53,16 +56,39 @@ static void one_account_each(void **state)
 	(void)state;
 	struct accounts accounts;
 	accounts_init(&accounts);
-	struct account *a = account_get(&accounts, 0), *b = account_get(&accounts, 0),
-		       *c = account_get(&accounts, 1);
+	struct account *a = account_get(&accounts, 7), *b = account_get(&accounts, 7),
+		       *c = account_get(&accounts, 8);
 	assert_ptr_equal(a, b);
 	assert_ptr_not_equal(a, c);
 	account_put(a);
-	assert_ptr_equal(account_get(&accounts, 0), b);
+	assert_ptr_equal(account_get(&accounts, 7), b);
 	account_put(b);
 	account_put(b);
 	account_put(c);
 	accounts_deinit(&accounts);
+}
+
+/* There is none then, and nothing is left of it. */
+static void without_memory(void **state)
+{
+	(void)state;
+	struct accounts accounts;
+	struct account *account = NULL;
+	long before = live;
+	accounts_init(&accounts);
+	account_put(NULL);
+	for (long n = 0; !account; n++) {
+		allowed = n;
+		account = account_get(&accounts, 7);
+		allowed = -1;
+		if (!account)
+			assert_int_equal(live, before);
+		assert_in_range(n, 0, 10);
+	}
+	assert_int_equal(account->uid, 7);
+	account_put(account);
+	accounts_deinit(&accounts);
+	assert_int_equal(live, before);
 }
 
 /* The little that everybody may have comes to an end when there are very many. */
@@ -84,6 +110,66 @@ static void an_end(void **state)
 		account_charge(users[i], ACCOUNT_FILES, 0, &counted[i]);
 		account_put(users[i]);
 	}
+	accounts_deinit(&accounts);
+}
+
+/* What account.h says of a user who holds @own bytes while others hold @others. */
+static uint64_t limit_beside(uint64_t others)
+{
+	uint64_t most = UINT64_C(1) << 30, half = others < most ? (most - others) / 2 : 0, least = 4 << 20;
+	return half > least ? half : least;
+}
+
+static void expect_limits(const struct account *account, uint64_t own, uint64_t others)
+{
+	const uint64_t limit = limit_beside(others), total = INT32_MAX, grace = 16 << 20;
+	const uint64_t room = own < limit ? limit - own : 0,
+		       left = own + others < total ? total - own - others : 0;
+	const uint64_t most = room < left ? room : left;
+	const bool is_full = own > limit || own + others > total;
+	assert_int_equal(account_has_room(account, ACCOUNT_BATCHES, 0), !is_full);
+	assert_int_equal(account_has_room(account, ACCOUNT_BATCHES, most), !is_full);
+	assert_false(account_has_room(account, ACCOUNT_BATCHES, most + 1));
+	assert_int_equal(account_is_short(account, ACCOUNT_BATCHES), own > limit / 2);
+	assert_int_equal(account_is_over(account, ACCOUNT_BATCHES),
+			 own > limit + (limit / 2 > grace ? limit / 2 : grace) || own + others > total);
+}
+
+/* To the byte, on both sides of each limit. */
+static void exact_limits(void **state)
+{
+	(void)state;
+	static const uint64_t others[] = {
+		0,
+		1,
+		2,
+		(1 << 30) - (32 << 20),
+		(1 << 30) - (8 << 20),
+		(1 << 30) - 1,
+		1 << 30,
+		INT32_MAX - (4 << 20),
+		INT32_MAX,
+	};
+	struct accounts accounts;
+	size_t of_user = 0, of_others = 0;
+	accounts_init(&accounts);
+	struct account *user = account_get(&accounts, 1), *other = account_get(&accounts, 2);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		const uint64_t limit = limit_beside(others[i]);
+		const uint64_t edges[] = {limit / 2, limit, limit + limit / 2, limit + (16 << 20),
+					  INT32_MAX - others[i]};
+		account_charge(other, ACCOUNT_BATCHES, others[i], &of_others);
+		for (size_t k = 0; k < sizeof(edges) / sizeof(*edges); k++)
+			for (uint64_t own = edges[k] ? edges[k] - 1 : 0; own <= edges[k] + 1; own++) {
+				account_charge(user, ACCOUNT_BATCHES, own, &of_user);
+				assert_int_equal(of_user, own);
+				expect_limits(user, own, others[i]);
+			}
+	}
+	account_charge(user, ACCOUNT_BATCHES, 0, &of_user);
+	account_charge(other, ACCOUNT_BATCHES, 0, &of_others);
+	account_put(user);
+	account_put(other);
 	accounts_deinit(&accounts);
 }
 
@@ -154,7 +240,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_of_what_is_left),
 		cmocka_unit_test(one_account_each),
+		cmocka_unit_test(without_memory),
 		cmocka_unit_test(an_end),
+		cmocka_unit_test(exact_limits),
 		cmocka_unit_test(in_turn),
 		cmocka_unit_test(leaving),
 	};
