@@ -181,8 +181,10 @@ static uint32_t of_name(const struct images *images, uint64_t ino) REQUIRES(&ima
 
 static uint32_t of_path_dir(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
+	if (!ino_a(ino)) /* by-path itself, as what else is in the root: fixed_generation() */
+		return stable_generation(images->salt);
 	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(ino));
-	return !ino_a(ino) ? 1 : dir ? stable_generation(dir->table.hash) : 0;
+	return dir ? stable_generation(dir->table.hash) : 0;
 }
 
 uint32_t link_generation(const struct images *images, uint64_t ino)

@@ -715,6 +715,7 @@ static void everything_by_number(void **state)
 	known_by_number(image, "status");
 	open_image(ID);
 	known_by_number(INO_ROOT, "by-name");
+	known_by_number(INO_ROOT, "by-path");
 	known_by_number(INO_ROOT, "q");
 	known_by_number(INO_ROOT, "log");
 	known_by_number(INO_ROOT, "README");

@@ -100,8 +100,9 @@ static void no_more_modules(void **state)
 }
 
 /*
- * Random mappings over one another, beside an array of pages: whatever lies before, between, in or behind those
- * that a new one meets. No offset is 0, after which the next mappings of a file would follow its beginning.
+ * Random mappings over one another, beside an array of pages: whatever lies before, between, in or after
+ * those that a new one meets. No offset is 0, after which the next mappings of a file would follow its
+ * beginning.
  */
 static void as_pages_are(void **state)
 {

@@ -292,8 +292,8 @@ static int build_and_visit(const struct gsym_reader *r, const char *name, unsign
 }
 
 /*
- * A name that could not be made for lack of memory may be the one that is looked for: that is an error, and not a
- * name that no function has. Each allocation fails once.
+ * A name that could not be made for lack of memory may be the one that is looked for: that is an error, and
+ * not a name that no function has. Each allocation fails once.
  */
 static void without_memory(void **state)
 {
