@@ -27,7 +27,7 @@ static void add_bytes(struct library *lib, const char *bytes, size_t size)
 /* A member with @size bytes, as its header says; @bytes are what follows. */
 static void add_header(struct library *lib, const char *name, const char *date, const char *size)
 {
-	char header[61];
+	char header[80];
 	snprintf(header, sizeof(header), "%-16s%-12s%-6s%-6s%-8s%-10s`\n", name, date, "0", "0", "644", size);
 	add_bytes(lib, header, 60);
 }

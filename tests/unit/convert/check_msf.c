@@ -249,7 +249,7 @@ static int open_file(const struct model *m, size_t size, struct msf *ret, char t
 {
 	struct gsym_diag diag = {""};
 	int err = msf_open((struct span){m->file, size}, ret, &diag);
-	strncpy(text, diag.text, 127);
+	snprintf(text, 128, "%.127s", diag.text);
 	return err;
 }
 

@@ -1216,7 +1216,7 @@ static void without_memory(void **state)
 static void several_sources(void **state)
 {
 	struct scanned_source *s = *state;
-	char one[128], two[128], files[512];
+	char one[128], two[128], files[1024];
 	make_dir(s, "one", 0755);
 	make_dir(s, "two", 0755);
 	make_dir(s, "three", 0755);
