@@ -1,6 +1,7 @@
 #include "gsym/render/demangle/demangle.h"
 
 #include "gsym/render/demangle/demangle_cost.h"
+#include "gsym/render/demangle/demangle_memory.h"
 #include "gsym/render/demangle/demangle_style.h"
 
 #include <libiberty/demangle.h>
@@ -72,11 +73,15 @@ static bool append_cxx(struct text_buf *out, const char *name, struct demangle_j
 	return true;
 }
 
-/* Appends and frees a string of libiberty, NULL when it could not demangle. */
-static bool append_owned(struct text_buf *out, char *text, struct demangle_job *job)
+/* Appends what @run makes of @name, unless that is between angle brackets. */
+static bool append_owned(struct text_buf *out, allocating_demangler *run, const char *name,
+			 struct demangle_job *job)
 {
-	bool ok = text && text[0] && strlen(text) <= job->max;
-	job->too_long = text && text[0] && !ok;
+	bool failed;
+	char *text = demangle_allocating(run, name, FLAGS, &failed);
+	bool known = text && text[0] && text[0] != '<', ok = known && strlen(text) <= job->max;
+	out->failed |= failed;
+	job->too_long = known && !ok;
 	if (ok)
 		text_str(out, text);
 	free(text);
@@ -88,12 +93,7 @@ static bool append_ada(struct text_buf *out, const char *name, struct demangle_j
 {
 	if ((name[0] == '_' && strncmp(name, "_ada_", 5) != 0) || !demangle_affordable_ada(name))
 		return false;
-	char *text = ada_demangle(name, FLAGS);
-	if (text && text[0] == '<') {
-		free(text);
-		return false;
-	}
-	return append_owned(out, text, job);
+	return append_owned(out, ada_demangle, name, job);
 }
 
 static bool append_demangled(struct text_buf *out, const char *name, struct demangle_job *job)
@@ -103,7 +103,7 @@ static bool append_demangled(struct text_buf *out, const char *name, struct dema
 	if (name[0] == '_' && name[1] == 'R')
 		return append_rust(out, name, job);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
-		return append_owned(out, dlang_demangle(name, FLAGS), job);
+		return append_owned(out, dlang_demangle, name, job);
 	return job->mode == DEMANGLE_ADA && append_ada(out, name, job);
 }
 
@@ -143,7 +143,7 @@ static bool cut_parameters(struct text_buf *out, size_t start)
 static bool append_bare_d(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
-	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), job) &&
+	return demangle_affordable_d(name) && append_owned(out, dlang_demangle, name, job) &&
 	       cut_parameters(out, start);
 }
 
