@@ -129,7 +129,7 @@ static void x86_64(void **state)
 	}
 }
 
-static void i386(void **state)
+static void x86_32(void **state)
 {
 	(void)state;
 	for (int round = 0; round < 40; round++) {
@@ -433,7 +433,7 @@ static void other_machines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(x86_64),       cmocka_unit_test(i386),
+		cmocka_unit_test(x86_64),       cmocka_unit_test(x86_32),
 		cmocka_unit_test(aarch64),      cmocka_unit_test(arm_short),
 		cmocka_unit_test(arm_long),     cmocka_unit_test(thumb),
 		cmocka_unit_test(s390),         cmocka_unit_test(riscv_and_loongarch),
