@@ -190,6 +190,19 @@ def check_entries(gsym):
             failures.append(f"entries {what}: {got}, not {wanted}: {told}")
 
 
+def check_counted(gsym):
+    """An inlined call without a name is one, and is counted."""
+    for number in (0x1001, 0x80000001):
+        made = program([m.proc("main", 0, 0x40, m.site(number, [(m.DELTA, 0x12), (m.LENGTH, 4)]))], [m.inlinees((number, B, 5))], [m.func_id("tiny")])
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "x.pdb")
+            path.write_bytes(made.file())
+            told = convert(gsym, path, f"{path}.gsym", "--progress=never").stderr
+            got = show(frames.gsym(gsym, f"{path}.gsym", [0x1012])[0])
+        if "inlined call without a name: no such item: 1" not in told:
+            failures.append(f"no id {number:#x}: {got}: {told}")
+
+
 def check_modules(gsym):
     """Ids that a module has from another one."""
     names = m.Names()
@@ -530,7 +543,7 @@ def check_refused(gsym):
 
 CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
           check_managed, check_parts, check_entries, check_publics,
-          check_joined, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
+          check_joined, check_counted, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 
 
