@@ -296,7 +296,7 @@ static void buckets(void **state)
 	struct metrics m = {.conversion_ms = 1};
 	(void)state;
 	metrics_add_conversion(&m, CONVERSION_OK, 0.01);
-	metrics_add_conversion(&m, CONVERSION_OK, 0.011);
+	metrics_add_conversion(&m, CONVERSION_OK, 0.0125);
 	metrics_add_conversion(&m, CONVERSION_LIMIT, 1800);
 	metrics_add_conversion(&m, CONVERSION_LIMIT, 1800.5);
 	assert_int_equal(m.conversion_times[0], 1);
@@ -305,7 +305,7 @@ static void buckets(void **state)
 	assert_int_equal(m.conversion_times[CONVERSION_BUCKETS], 1);
 	assert_int_equal(m.conversions[CONVERSION_OK], 2);
 	assert_int_equal(m.conversions[CONVERSION_LIMIT], 2);
-	assert_int_equal(m.conversion_ms, 1 + 10 + 11 + 1800000 + 1800500);
+	assert_int_equal(m.conversion_ms, 1 + 10 + 12 + 1800000 + 1800500);
 }
 
 int main(void)
