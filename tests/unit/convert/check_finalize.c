@@ -9,7 +9,9 @@
 
 #include "convert/finish/finalize.h"
 #include "convert/record/name_match.h"
+#include "tests/unit/wrap_malloc.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct fixture {
@@ -195,6 +197,37 @@ static void own_symbols(void **state)
 	}
 }
 
+/* Each allocation fails once: that is an error, and no label stays that a function covers. */
+static void without_memory(void **state)
+{
+	bool failed = true;
+	long rounds = 0;
+	(void)state;
+	for (; failed; rounds++) {
+		const long before = live;
+		void *of_round;
+		assert_int_equal(setup(&of_round), 0);
+		struct fixture *f = of_round;
+		f->options.merged = true;
+		add(f, RECORD_DWARF, "one", 10);
+		add(f, RECORD_DWARF, "two", 20);
+		add(f, RECORD_SYMBOL, "one", 0);
+		add(f, RECORD_SYMBOL, "three", 0);
+		add(f, RECORD_LABEL, "label", 0);
+		f->records.v[4].start += 4;
+		allowed = rounds;
+		int err = finalize_records(&f->records, &f->pool, &f->options, &f->arena, &f->odd);
+		failed = allowed < 0;
+		allowed = -1;
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+		if (!failed)
+			assert_int_equal(f->records.n, 1);
+		assert_int_equal(teardown(&of_round), 0);
+		assert_int_equal(live, before);
+	}
+	assert_true(rounds > 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(chosen_function_represents, setup, teardown),
 		cmocka_unit_test_setup_teardown(merged_bodies_need_a_symbol, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),
+		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
