@@ -172,7 +172,9 @@ class Clients(unittest.TestCase):
             with self.subTest(argv):
                 self.assertGreater(len(lines[0]), 20, found[0].stderr)
                 self.assertEqual(self.own(lines[1]), self.own(lines[0]))
-                self.assertEqual(len(lines[1]), len(lines[0]))
+                # A sample in the start-up code: GNU's program has the name of a FILE symbol, which need not be the function's.
+                if not any("crtstuff.c:0" in line for line in lines[0]):
+                    self.assertEqual(len(lines[1]), len(lines[0]))
 
     def own(self, lines):
         return [line for line in lines if "busy.cc" in line]
