@@ -601,7 +601,7 @@ static void large_bodies(void **state)
 	take_error = -ENOSPC;
 	assert_int_equal(take("X: y\r\n", "abcd", 4), -ENOSPC);
 	take_error = 0;
-	/* Nobody wants it. */
+	/* The request has no receiver. */
 	request.receive = NULL;
 	assert_int_equal(take("Content-Length: 5\r\n", "abcde", 4), 0);
 	assert_string_equal(taken_text, "");
@@ -634,7 +634,7 @@ static bool with_failure(unsigned call)
 	return false;
 }
 
-/* Its explanation is kept for whoever may understand it, and ended when it is too long. */
+/* The body of a failure is kept as its explanation, up to a limit; a transfer that is too long is ended. */
 static void failures(void **state)
 {
 	static const size_t sizes[] = {3, 1022, 1023, 1024, 64 * 1024, 64 * 1024 + 1};

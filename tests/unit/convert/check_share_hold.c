@@ -345,7 +345,7 @@ static void deleted_later(void **state)
 		run(1);
 		assert_string_equal(did, "delete a");
 		assert_int_equal(slept_until[0], START + 2000);
-		assert_int_equal(n_holds(), 0); /* nobody waits for it */
+		assert_int_equal(n_holds(), 0); /* no conversion waits for it */
 		now_ms = START + SECONDS * 1000 - 2000;
 		run(1);
 		assert_string_equal(did, "delete-match:old a");

@@ -208,7 +208,7 @@ static void run(struct parked *p, int (*attempt)(struct call *call), unsigned n,
 	parks[1] = second;
 	waiting = p;
 	call_run(&call);
-	memset(&call, 0, sizeof(call)); /* whoever was parked has a copy */
+	memset(&call, 0, sizeof(call)); /* a parked call is a copy on the heap */
 	memset(name, 'x', sizeof(name));
 }
 

@@ -161,7 +161,7 @@ static void runs(void **state)
 	assert_int_equal(tear_down(NULL), 0);
 }
 
-/* Whoever waits is woken by the next one. */
+/* A waiting thread is woken by the next item. */
 static void one_by_one(void **state)
 {
 	enum { ROUNDS = 200 };

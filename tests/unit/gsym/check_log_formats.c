@@ -747,7 +747,7 @@ static const struct step offset_steps[] = {
 	{"x ip 7f51c0000fff error 4 in [7f51c0000000+1000]", ""},
 };
 
-/* Addresses in memory, and the lists that tell what is there. */
+/* Runtime addresses, and the lists of modules that they are resolved by. */
 static const struct step address_steps[] = {
 	{"#1  0x5581f7f2a010 in ?? ()", "{?? ()} link 0 shown 5581f7f2a010 coredump return #1 unmapped of "},
 	{"#1  0x5581f7f2a010 in f ()", ""},
