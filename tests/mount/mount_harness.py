@@ -37,6 +37,17 @@ READS_GZIP = os.environ.get("HAVE_ISAL") != "0"
 NO_IMAGES = {"README", "by-name", "by-path", "log", "metrics", "q", "status"}  # what else is in the root
 NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
 SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
+# Of an INTERRUPT that arrives after the answer of its request: libfuse keeps it for the next request, and frees none at
+# the end (fuse_session_destroy()). A call of ours that was never answered has an allocation of ours in the same report.
+LATE_INTERRUPT = re.compile(r"=+\n==\d+==ERROR: LeakSanitizer: detected memory leaks\n\n"
+                            r"(?:(?:Direct|Indirect) leak of .* allocated from:\n"
+                            r" +#0 .* in \w*calloc .*\n +#1 .*/libfuse3\.so.*\n(?: +#.*\n)*\n)+"
+                            r"SUMMARY: AddressSanitizer: .*\n")
+
+
+def has_finding(log):
+    """Whether a sanitizer has reported something, but for what is libfuse's."""
+    return any(word in LATE_INTERRUPT.sub("", log) for word in SANITIZER_WORDS)
 
 
 def wait_until(condition, what, limit=LIMIT):
@@ -200,11 +211,12 @@ class Daemon:
         wait_until(parked, "%d calls that wait for %s" % (count, of))
 
     def stop(self, sig=signal.SIGTERM):
-        """Ends it; the exit status."""
+        """Ends it; the exit status, without what LeakSanitizer made of it for an interrupt of libfuse."""
         if self.process.poll() is None:
             self.process.send_signal(sig)
         try:
-            return self.process.wait(LIMIT)
+            status = self.process.wait(LIMIT)
+            return 0 if LATE_INTERRUPT.search(self.log()) and not has_finding(self.log()) else status
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(LIMIT)
@@ -254,8 +266,7 @@ class MountTest(unittest.TestCase):
                 troubles.append("%s does not end" % process.args)
         logs = "".join(contents(path).decode(errors="replace") for path in glob.glob(os.path.join(self.dir, "log*")))
         shutil.rmtree(self.dir, ignore_errors=True)
-        for word in SANITIZER_WORDS:
-            self.assertNotIn(word, logs, logs)
+        self.assertFalse(has_finding(logs), logs)
         self.assertEqual(troubles, [])
 
     def unmount_all(self):
