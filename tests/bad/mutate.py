@@ -43,7 +43,7 @@ def damaged_answers(text):
 class Runner:
     def __init__(self, gsym, sanitized):
         self.gsym = gsym
-        self.limit = None if sanitized else peers.limits(memory_mib=MEMORY_MIB)
+        self.limit = [] if sanitized else peers.limited(memory_mib=MEMORY_MIB)
         common = f"exitcode=99:allocator_may_return_null=1:max_allocation_size_mb={MEMORY_MIB}"
         self.env = dict(os.environ, ASAN_OPTIONS=f"{common}:hard_rss_limit_mb={2 * MEMORY_MIB}",
                         LSAN_OPTIONS="exitcode=99", UBSAN_OPTIONS="exitcode=99:halt_on_error=1")
@@ -63,8 +63,8 @@ class Runner:
 
     def run_and_read(self, arguments, stdin):
         try:
-            done = subprocess.run([self.gsym, *arguments], input=stdin.encode(), capture_output=True, env=self.env,
-                                  timeout=SECONDS, preexec_fn=self.limit)
+            done = subprocess.run([*self.limit, self.gsym, *arguments], input=stdin.encode(), capture_output=True,
+                                  env=self.env, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return None, f"ran longer than {SECONDS} s", b""
         return *self.judge(done, arguments), done.stdout

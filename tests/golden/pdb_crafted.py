@@ -23,8 +23,8 @@ SECONDS = 60   # of processor time, which no file here needs
 
 
 def convert(gsym, path, out, *options):
-    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=300,
-                          preexec_fn=peers.limits(cpu_seconds=SECONDS))
+    return subprocess.run([*peers.limited(cpu_seconds=SECONDS), gsym, "convert", *options, str(path), "-o", str(out)],
+                          capture_output=True, text=True, timeout=300)
 
 
 def show(answer):
