@@ -86,7 +86,7 @@ class PerfTest(ExampleTest):
 
     def record(self, data, *options):
         for event in ("cpu-clock", "task-clock"):
-            done = run("perf", "record", "-q", "-e", event, "-F", "499", *options, "-o", data, self.program, "300", check=False)
+            done = run("perf", "record", "-N", "-q", "-e", event, "-F", "499", *options, "-o", data, self.program, "300", check=False)
             if done.returncode == 0:
                 return
         self.skipTest("perf cannot record here: " + done.stderr.decode(errors="replace").strip()[:200])

@@ -1,4 +1,4 @@
-/* Digests of files that a conversion is named after: made once, and kept by who keeps them. */
+/* Digests of files that a conversion is named after: made once, and kept. Linked with --wrap. */
 #include "convert/run/share/share_facts.h"
 
 #include <errno.h>
@@ -9,12 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "convert/store/file_digest.h"
 
-static char old_file[] = "/bin/sh";
+enum { AGE = 60 /* seconds since a file was made, after which it counts as settled */ };
+
+static char path[] = "/tmp/gsymfs-facts-XXXXXX";
+static time_t later; /* what the clock is ahead of the times of files */
+
+time_t __real_time(time_t *ret);
+time_t __wrap_time(time_t *ret);
+
+time_t __wrap_time(time_t *ret)
+{
+	time_t now = __real_time(NULL) + later;
+	if (ret)
+		*ret = now;
+	return now;
+}
 
 /* What is kept: one digest. */
 struct keeper {
@@ -46,7 +61,7 @@ static struct share_facts facts_of(int fd)
 	struct stat st;
 	assert_int_equal(fstat(fd, &st), 0);
 	return (struct share_facts){
-		.files = {[SHARE_SOURCE] = {.path = old_file, .state = file_state_of(fd, &st, true)}}};
+		.files = {[SHARE_SOURCE] = {.path = path, .state = file_state_of(fd, &st, true)}}};
 }
 
 static int digest(struct share_facts *facts, struct keeper *keeper, int fd, uint64_t most)
@@ -60,7 +75,7 @@ static void test_once(void **state)
 {
 	struct keeper keeper = {.known = false};
 	uint8_t want[STORE_DIGEST];
-	int fd = open(old_file, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct share_facts first = facts_of(fd), second = first;
 	(void)state;
 	assert_int_equal(file_digest(fd, first.files[SHARE_SOURCE].state.size, NULL, NULL, want), 0);
@@ -77,7 +92,7 @@ static void test_once(void **state)
 static void test_too_large(void **state)
 {
 	struct keeper keeper = {.known = false};
-	int fd = open(old_file, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct share_facts facts = facts_of(fd);
 	(void)state;
 	assert_int_equal(digest(&facts, &keeper, fd, facts.files[SHARE_SOURCE].state.size - 1), 0);
@@ -89,19 +104,31 @@ static void test_too_large(void **state)
 static void test_not_certain(void **state)
 {
 	struct keeper keeper = {.known = false};
-	char path[] = "/tmp/gsymfs-facts-XXXXXX";
-	int fd = mkstemp(path), old = open(old_file, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct share_facts young = facts_of(fd), changed = young;
 	(void)state;
-	assert_int_equal(write(fd, "young", 5), 5);
-	struct share_facts young = facts_of(fd), changed = facts_of(old);
+	later = 0;
 	assert_int_equal(digest(&young, &keeper, fd, UINT64_MAX), 0);
 	assert_true(young.files[SHARE_SOURCE].has_digest && !keeper.known);
+	later = AGE;
 	changed.files[SHARE_SOURCE].state.ctime_ns--;
-	assert_int_equal(digest(&changed, &keeper, old, UINT64_MAX), 0);
+	assert_int_equal(digest(&changed, &keeper, fd, UINT64_MAX), 0);
 	assert_false(keeper.known);
-	close(old);
 	close(fd);
-	unlink(path);
+}
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+	(void)state;
+	later = AGE;
+	return fd >= 0 && write(fd, "what is digested", 16) == 16 ? close(fd) : -1;
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
 }
 
 int main(void)
@@ -111,5 +138,5 @@ int main(void)
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_not_certain),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_file, remove_file);
 }
