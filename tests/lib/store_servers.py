@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-HANG = 120  # seconds, against hangs only
+HANG = 600  # seconds, against hangs only: a busy machine may miss a probe, and the next one is made after a minute
 NOBODY = 65534
 
 

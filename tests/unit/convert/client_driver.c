@@ -16,7 +16,7 @@
 #include "convert/store/store.h"
 #include "gsym/base/vec.h"
 
-enum { HANG_MS = 120000 };
+enum { HANG_MS = 500000 };
 
 static struct {
 	struct store_options options;
