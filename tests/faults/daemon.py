@@ -295,17 +295,18 @@ class Serve:
         self.begin()
         self.bench.injection.count()
         self.take()
-        self.wait_whole()
+        assert self.wait_whole(), self.mount.log()
         return self.bench.injection.counted()
 
     def wait_whole(self):
-        """Until the image that was asked is converted, or is not going to be."""
+        """Until the image that was asked is converted, or is not going to be; False: it hangs, or the daemon has ended."""
         end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
+        while time.monotonic() < end and self.mount.process.poll() is None:
             text = within(lambda: (self.mount.mnt / self.ids[self.next - 1] / "status").read_text())
             if isinstance(text, str) and not any("state\t" + s in text for s in ("opening", "queued", "converting")):
-                return
+                return True
             time.sleep(0.005)
+        return False
 
     def once(self, fault):
         if not self.mount or self.next >= COPIES - 1:
@@ -315,12 +316,14 @@ class Serve:
             self.begin()
         self.bench.injection.arm(*fault)
         outcome = judge(self.take(), self.answer)
-        self.wait_whole()
+        is_whole = self.wait_whole()
         self.bench.injection.disarm()
         log = self.mount.log()[-1500:]
         if self.mount.process.poll() is not None:
             self.mount = None
             return "crashes", log
+        if not is_whole:
+            return "hangs", log
         got = settle(self.mount, self.ids[self.next - 1], self.address, self.answer)
         if got != self.answer:
             return ("hangs" if got is None else "remembered"), "%r: %s" % (got, log)
