@@ -166,9 +166,15 @@ class DigestTest(SampleTest):
         os.rename(poor + ".new", poor)
         poorest = os.path.join(self.source, "poorest")
         run("objcopy", "--only-section=.note.gnu.build-id", self.compile("away", where=self.dir), poorest)
-        daemon = self.mount_young(lambda: self.status(build_id(poor)), poor, self.path, poorest, switches=["-d"])
-        self.wait_done()
-        self.assertEqual(re.findall(r"digest: '(\w+)': \d+ bytes", daemon.log())[:2], ["poor", "sample"])
+        found = []
+        for _ in range(5):  # they may become old enough between the looks at the one and at the other
+            daemon = self.mount_young(lambda: self.status(build_id(poor)), poor, self.path, poorest, switches=["-d"])
+            self.wait_done()
+            found.append(re.findall(r"digest: '(\w+)': \d+ bytes", daemon.log())[:2])
+            self.assertEqual(daemon.stop(), 0)
+            if found[-1] == ["poor", "sample"]:
+                return
+        self.fail(found)
 
     def test_made_for_a_conversion(self):
         """What was read to name a conversion is not read again, not even after the next mount."""
