@@ -59,15 +59,6 @@ class HandleTest(SampleTest):
             self.assertEqual(os.fstat(file.fileno()).st_size, len(data))
             return data
 
-    def is_stale(self, handle):
-        """Whether it is for the daemon, when the kernel knows nothing."""
-        self.forget()
-        try:
-            os.close(self.open(handle))
-            return False
-        except OSError as error:
-            return error.errno == errno.ESTALE
-
     def replace(self):
         """Makes a version of the image that the next daemon gives the same number: one in 32 shares five bits with one
         before, and has a count in the 16 above them (fs/images/stable.c)."""
