@@ -16,36 +16,12 @@
 
 #include <cmocka.h>
 
+#include "fake_curl.h"
 #include "tests/unit/wrap_asprintf.h"
 
-/* ---- The library ---- */
+/* ---- The kernel ---- */
 
-enum { OPTIONS_MAX = 512 };
-
-static struct set_option {
-	CURLoption option;
-	long number;
-	void *pointer;
-	void (*function)(void);
-	curl_off_t off;
-} set_options[OPTIONS_MAX];
-static size_t n_set_options;
-static CURLoption refused_option; /* the library does not know it */
-
-static bool has_library = true, has_easy = true, has_multi = true, has_lines = true;
-static CURLMcode add_result, perform_result;
-static unsigned inits, cleanups, resets, adds, removes; /* of handles */
-static curl_off_t pretransfer;                          /* when the connection stood */
-
-/* What happens in the exchange: called until it returns false, then the exchange ends with @result. */
-static bool (*play)(unsigned call);
-static unsigned play_calls;
-static CURLcode result;
-static bool is_over;
-
-static int64_t now_ms;
-static int last_wait;
-static int unsent; /* bytes that the kernel holds */
+static int unsent; /* bytes that it holds */
 static unsigned quick_acks;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
@@ -79,230 +55,6 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
 	assert_int_equal(*(const int *)value, 1);
 	quick_acks++;
 	return 0;
-}
-
-static const struct set_option *option_set(CURLoption option)
-{
-	for (size_t i = 0; i < n_set_options; i++)
-		if (set_options[i].option == option)
-			return &set_options[i];
-	return NULL;
-}
-
-static CURLcode set_one(CURL *easy, CURLoption option, ...)
-{
-	struct set_option *set = &set_options[n_set_options++];
-	va_list args;
-	assert_non_null(easy);
-	assert_in_range(n_set_options, 1, OPTIONS_MAX);
-	if (option == refused_option)
-		return CURLE_UNKNOWN_OPTION;
-	*set = (struct set_option){.option = option};
-	va_start(args, option);
-	switch (option / 10000 * 10000) {
-	case CURLOPTTYPE_LONG: set->number = va_arg(args, long); break;
-	case CURLOPTTYPE_OFF_T: set->off = va_arg(args, curl_off_t); break;
-	case CURLOPTTYPE_FUNCTIONPOINT: set->function = va_arg(args, void (*)(void)); break;
-	default: set->pointer = va_arg(args, void *);
-	}
-	va_end(args);
-	return CURLE_OK;
-}
-
-static CURLcode get_one(CURL *easy, CURLINFO info, ...)
-{
-	va_list args;
-	assert_non_null(easy);
-	assert_int_equal(info, CURLINFO_PRETRANSFER_TIME_T);
-	va_start(args, info);
-	*va_arg(args, curl_off_t *) = pretransfer;
-	va_end(args);
-	return CURLE_OK;
-}
-
-static CURL *init_easy(void)
-{
-	inits += has_easy;
-	return has_easy ? malloc(1) : NULL;
-}
-
-static void clean_easy(CURL *easy)
-{
-	cleanups += easy != NULL;
-	free(easy);
-}
-
-static void reset_easy(CURL *easy)
-{
-	assert_non_null(easy);
-	n_set_options = 0;
-	resets++;
-}
-
-static const char *text_of(CURLcode code)
-{
-	return code == CURLE_RECV_ERROR ? "cannot receive" : "another error";
-}
-
-static CURLM *init_multi(void)
-{
-	return has_multi ? malloc(1) : NULL;
-}
-
-static CURLMcode clean_multi(CURLM *multi)
-{
-	assert_non_null(multi);
-	free(multi);
-	return CURLM_OK;
-}
-
-static CURLMcode add_handle(CURLM *multi, CURL *easy)
-{
-	assert_non_null(multi);
-	assert_non_null(easy);
-	adds++;
-	return add_result;
-}
-
-static CURLMcode remove_handle(CURLM *multi, CURL *easy)
-{
-	assert_non_null(multi);
-	assert_non_null(easy);
-	removes++;
-	return CURLM_OK;
-}
-
-static CURLMcode perform_multi(CURLM *multi, int *running)
-{
-	assert_non_null(multi);
-	is_over = !play(play_calls++);
-	*running = !is_over;
-	return perform_result;
-}
-
-static CURLMsg *read_info(CURLM *multi, int *left)
-{
-	static CURLMsg msg;
-	assert_non_null(multi);
-	*left = 0;
-	if (!is_over || result == CURL_LAST)
-		return NULL;
-	msg = (CURLMsg){.msg = CURLMSG_DONE, .data.result = result};
-	return &msg;
-}
-
-static CURLMcode wait_multi(CURLM *multi, struct curl_waitfd fds[], unsigned n, int ms, int *ret)
-{
-	(void)multi;
-	(void)fds;
-	(void)ret;
-	assert_int_equal(n, 0);
-	last_wait = ms;
-	now_ms += ms;
-	return CURLM_OK;
-}
-
-static struct curl_slist *append_line(struct curl_slist *list, const char *text)
-{
-	struct curl_slist *line = has_lines ? calloc(1, sizeof(*line)) : NULL, *last = list;
-	if (!line)
-		return NULL;
-	line->data = strdup(text);
-	while (last && last->next)
-		last = last->next;
-	if (last)
-		last->next = line;
-	return list ? list : line;
-}
-
-static void free_lines(struct curl_slist *list)
-{
-	while (list) {
-		struct curl_slist *next = list->next;
-		free(list->data);
-		free(list);
-		list = next;
-	}
-}
-
-static time_t parse_number(const char *text, const time_t *unused)
-{
-	(void)unused;
-	return (time_t)strtol(text, NULL, 10);
-}
-
-const struct curl_library *curl_library(void)
-{
-	static const struct curl_library curl = {
-		.easy_init = init_easy,
-		.easy_cleanup = clean_easy,
-		.easy_reset = reset_easy,
-		.easy_set = set_one,
-		.easy_get = get_one,
-		.easy_strerror = text_of,
-		.multi_init = init_multi,
-		.multi_cleanup = clean_multi,
-		.multi_add_handle = add_handle,
-		.multi_remove_handle = remove_handle,
-		.multi_perform = perform_multi,
-		.multi_poll = wait_multi,
-		.multi_info_read = read_info,
-		.slist_append = append_line,
-		.slist_free_all = free_lines,
-		.getdate = parse_number,
-	};
-	return has_library ? &curl : NULL;
-}
-
-/* ---- What the other side does ---- */
-
-/* Whether all of it is taken. */
-static bool header_bytes(const char *line, size_t n)
-{
-	curl_write_callback take = (curl_write_callback)option_set(CURLOPT_HEADERFUNCTION)->function;
-	char *copy = malloc(n);
-	memcpy(copy, line, n); /* without a 0 after it */
-	bool taken = take(copy, 1, n, option_set(CURLOPT_HEADERDATA)->pointer) == n;
-	free(copy);
-	return taken;
-}
-
-static bool header(const char *line)
-{
-	return header_bytes(line, strlen(line));
-}
-
-static bool body(const char *bytes, size_t unit, size_t n)
-{
-	curl_write_callback take = (curl_write_callback)option_set(CURLOPT_WRITEFUNCTION)->function;
-	return take((char *)(uintptr_t)bytes, unit, n, option_set(CURLOPT_WRITEDATA)->pointer) == unit * n;
-}
-
-static size_t read_body(char *to, size_t unit, size_t n)
-{
-	curl_read_callback give = (curl_read_callback)option_set(CURLOPT_READFUNCTION)->function;
-	return give(to, unit, n, option_set(CURLOPT_READDATA)->pointer);
-}
-
-static int seek_body(curl_off_t off, int origin)
-{
-	curl_seek_callback seek = (curl_seek_callback)option_set(CURLOPT_SEEKFUNCTION)->function;
-	return seek(option_set(CURLOPT_SEEKDATA)->pointer, off, origin);
-}
-
-static int open_socket(void)
-{
-	curl_opensocket_callback open_one =
-		(curl_opensocket_callback)option_set(CURLOPT_OPENSOCKETFUNCTION)->function;
-	struct curl_sockaddr address = {.family = AF_UNIX, .socktype = SOCK_STREAM};
-	return open_one(option_set(CURLOPT_OPENSOCKETDATA)->pointer, CURLSOCKTYPE_IPCXN, &address);
-}
-
-static int close_socket(int sock)
-{
-	curl_closesocket_callback close_one =
-		(curl_closesocket_callback)option_set(CURLOPT_CLOSESOCKETFUNCTION)->function;
-	return close_one(option_set(CURLOPT_CLOSESOCKETDATA)->pointer, sock);
 }
 
 /* ---- The task ---- */
@@ -887,7 +639,7 @@ static void results(void **state)
 	result = CURLE_OUT_OF_MEMORY;
 	assert_int_equal(exchange(ends), -EREMOTEIO);
 	assert_string_equal(transfer.reply.text, "the answer needs too much memory");
-	/* Refused while the request was still sent: that is an guarded.answer. */
+	/* Refused while the request was still sent: that is an answer. */
 	fails_with_headers = true;
 	result = CURLE_SEND_ERROR;
 	assert_int_equal(exchange(ends), 0);
