@@ -559,6 +559,7 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		metric_add(&file->requester.answers->metrics->batch_addresses, run.answered);
 		late = stream_is_late(&file->stream);
 	}
+	buf->results.failed = false; /* the next read may get memory */
 	if (late && done)
 		file->most_lines = file->most_lines / 4 < LINES_MIN ? LINES_MIN : file->most_lines / 4;
 	else if (!late && file->most_lines < BATCH_QUERIES)
@@ -584,8 +585,10 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 	struct batch_file *file = batch_file_of(stream);
 	struct span input = stream_buf_input(&stream->buf);
 	if (!input.size) {
-		if (file->lines.cap > LINES_KEPT)
+		if (file->lines.cap > LINES_KEPT) {
 			free_lines(file);
+			charge_memory(file);
+		}
 		return 1;
 	}
 	if (is_much(file, input) && !call->on_runner)

@@ -255,8 +255,10 @@ int sharded_batch_expect(struct sharded_batch *sharded, const struct batch_optio
 		err = guarded(run, expect_alone, &all);
 		*ret_n = all.looked_at;
 	}
-	if (err)
+	if (err) {
 		forget(sharded);
+		*ret_n = 0;
+	}
 	sharded->stopped = !err;
 	return err;
 }

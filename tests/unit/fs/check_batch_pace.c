@@ -540,7 +540,7 @@ static void caches(void **state)
 	assert_int_equal(b.stream->buf.extra, 0);
 }
 
-/* Lines that are parsed are charged, and only those of a short chunk are kept for the next. */
+/* Lines that are parsed are charged, and only those of a short chunk are kept, and charged, for the next. */
 static void parsed_lines(void **state)
 {
 	enum { LINE_SIZE_MIN = sizeof(struct context) + sizeof(struct batch_query) + 2 * sizeof(void *) };
@@ -554,6 +554,7 @@ static void parsed_lines(void **state)
 		long before = live;
 		assert_int_equal(answer_some(AT_ONCE), 1);
 		assert_int_equal(live, n <= LINES_KEPT ? before : before - 2);
+		assert_int_equal(b.stream->buf.extra > 0, n <= LINES_KEPT);
 	}
 }
 
