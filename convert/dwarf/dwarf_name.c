@@ -348,8 +348,8 @@ bool language_qualifies(uint16_t language)
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
 	case DW_LANG_C_plus_plus_14:
-	case 0x2b: /* C++17, as dwarfstd.org lists it */
-	case 0x2c: /* C++20 */
+	case 0x2a: /* C++17, as dwarfstd.org lists it */
+	case 0x2b: /* C++20 */
 	case 0x3a: /* C++23 */ return true;
 	}
 	return false;

@@ -481,7 +481,7 @@ bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 static bool is_plain_c(uint16_t language)
 {
 	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
-	       language == DW_LANG_C11 || language == 0x2d /* C17, as dwarfstd.org lists it */;
+	       language == DW_LANG_C11 || language == 0x2c /* C17, as dwarfstd.org lists it */;
 }
 
 bool language_is_ada(uint16_t language)

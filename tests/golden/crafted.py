@@ -531,6 +531,16 @@ def names_of_ada(b):
 
 
 @case
+def languages_that_qualify(b):
+    """Those of dwarfstd.org for C++17, 20 and 23 as C++14; C17 and Fortran 2018, which are between them, as C."""
+    scope = Die("namespace", Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), name="ns")
+    for language, name in ((C_PLUS_PLUS, "ns::f"), (0x2a, "ns::f"), (0x2b, "ns::f"), (0x3a, "ns::f"), (0x2c, "f"), (0x2d, "f")):
+        b.build([Unit(scope, language=language, lines=[Sequence(0x1010, (0x1000, 1, 5))])])
+        b.convert()
+        b.expect(f"language {language:#x}", b.dump(), f'[0x1000 - 0x1010) "{name}"\n  0x1000 /src/a.c:5')
+
+
+@case
 def last_function_without_size(b):
     """--match-llvm stretches it to the end of the code, the one size that llvm-gsymutil infers."""
     b.build(symbols=[Symbol("first", 0x1000, 0), Symbol("last", 0x1800, 0)])
