@@ -32,7 +32,7 @@ struct unit_header {
 	uint8_t off_size;  /* 4 or 8: the 32- and 64-bit formats */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before version 5 */
 	uint64_t dwo_id;   /* of skeletons and split units, version 5 */
-	/* its bytes, those of its line table unless the unit before names that, too, and a share of all */
+	/* its bytes, those of its line table unless the unit before names that, too, and shares of all */
 	uint64_t input;
 	uint64_t line_off; /* of its line table, if that may be read, else NO_LINES */
 	uint16_t language; /* DW_LANG_*; 0: not known */

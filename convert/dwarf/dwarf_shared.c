@@ -14,6 +14,7 @@
 enum {
 	READS = 4,            /* bytes read, in sizes of what they are taken from; see shared_scan_begin() */
 	READS_OWN = 16,       /* bytes that a unit may read for each of its own */
+	LINES_PART = 4,       /* of all sections, the part that is shared by bytes of line tables */
 	UNIT_ATTRS_MAX = 256, /* attributes of a unit entry; compilers stay below 30 */
 };
 
@@ -185,8 +186,17 @@ static uint64_t line_size(const struct dwarf *d, uint64_t off)
 	return length < cursor_left(&c) ? length : cursor_left(&c);
 }
 
-/* Sets u->line_off, and adds the table's bytes to u->input if it is not that of the unit before. False when
- * it may not be read. */
+/* The part of @bytes that is as large as @part is of @whole. */
+static uint64_t share_of(uint64_t part, uint64_t whole, uint64_t bytes)
+{
+	const uint64_t fraction = 1 << 20; /* no product exceeds 64 bits up to 16 TiB */
+	return part * (bytes * fraction / whole) / fraction;
+}
+
+/*
+ * Sets u->line_off, and adds the table's bytes and share to u->input if it is not that of the unit before.
+ * False when it may not be read.
+ */
 static bool take_lines(struct shared_scan *s, struct unit_header *u)
 {
 	uint64_t before = s->line_off, off;
@@ -204,20 +214,15 @@ static bool take_lines(struct shared_scan *s, struct unit_header *u)
 	take(s, &s->line_left, size);
 	s->line_off = u->line_off = off;
 	s->line_addr_size = u->addr_size;
-	u->input += size;
+	u->input +=
+		size + share_of(size, s->dwarf->line.size + 1, s->dwarf->bytes / LINES_PART + BUDGET_ALWAYS);
 	return true;
-}
-
-/* The unit's part of @bytes, as large as its part of .debug_info. */
-static uint64_t share_of(const struct dwarf *d, const struct unit_header *u, uint64_t bytes)
-{
-	const uint64_t fraction = 1 << 20; /* no product exceeds 64 bits up to 16 TiB */
-	return (u->end - u->off) * (bytes * fraction / d->info.size) / fraction;
 }
 
 bool shared_scan_unit(struct shared_scan *s, struct unit_header *u, struct oddities *odd)
 {
-	u->input = u->end - u->off + share_of(s->dwarf, u, s->dwarf->bytes + BUDGET_ALWAYS);
+	uint64_t size = u->end - u->off;
+	u->input = size + share_of(size, s->dwarf->info.size, s->dwarf->bytes + BUDGET_ALWAYS);
 	if (!take_table(s, u)) {
 		oddity_count(odd, ODD_ABBREV_READS, ".debug_info", u->off);
 		return false;

@@ -447,6 +447,18 @@ def symbols_of_assembly(b):
 
 
 @case
+def assembly_beside_a_large_unit(b):
+    """A unit of one entry has the lines of all its labels, and of aliases of one, whatever else the file has."""
+    labels = [Symbol(f"label{i}", 0x1000 + 4 * i, 4, NOTYPE) for i in range(100)]
+    aliases = [Symbol(f"alias{i}", 0x1190, 4, NOTYPE) for i in range(40)]
+    other = [Die("subprogram", name=f"f{i}", low_pc=0x1800, high_pc=0x10) for i in range(1000)]
+    b.build([Unit(lines=[Sequence(0x1194, *((0x1000 + 4 * i, 1, 1 + i) for i in range(101)))]),
+             Unit(*other, language=C99, lines=[Sequence(0x1810, (0x1800, 1, 5))])], labels + aliases)
+    b.convert(odd=(SAME_RANGE,))
+    b.expect("the last label and the aliases", b.lookup("0x118c", "0x1190"), "label99 at /src/a.c:100\nalias39 at /src/a.c:101\n")
+
+
+@case
 def equal_labels(b):
     """Of labels that nothing tells apart the last one in the table is the name."""
     labels = [Symbol(name, 0x1000, 0, NOTYPE) for name in ("one", "two", "three")]
