@@ -453,6 +453,8 @@ static int build(struct unit_builder *b, const struct unit_header *header, const
 	b->lines.keeps_all = b->context->match_llvm || b->unit.main->object->kind == IMAGE_MACHO;
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
+	if (!err && b->context->text->n && !b->context->match_llvm)
+		line_table_keep(&b->lines, b->context->text);
 	if (!err)
 		err = reset_file_map(b);
 	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)

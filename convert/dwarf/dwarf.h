@@ -448,6 +448,13 @@ struct line_table {
 
 /* Runs the unit's line program. Rows before the damage of a damaged table are kept. 0 or -ENOMEM. */
 int line_table_read(struct line_table *table, const struct unit *unit);
+
+/*
+ * Drops sequences that do not begin in @code: linkers leave those of dropped code at 0, from where they may
+ * reach code of others.
+ */
+void line_table_keep(struct line_table *table, const range_vec *code);
+
 void line_table_deinit(struct line_table *table);
 
 /* Whether @index names a file. Index 0 exists from version 5 on. */

@@ -345,6 +345,17 @@ def folded_lines_never_mixed(b):
 
 
 @case
+def lines_of_dropped_code(b):
+    """Linkers leave them at 0, from where long ones reach code: of a symbol without lines, and of a function whose
+    declaration they begin closest to."""
+    lines = [Sequence(0x1100, (0, 1, 6), (0xff0, 1, 7)), Sequence(0x1020, (0x1010, 1, 9))]
+    b.build([Unit(Die("subprogram", name="f", decl_file=1, decl_line=5, low_pc=0x1010, high_pc=0x10), lines=lines,
+                  language=C99)], [Symbol("start", 0x1000, 0x10)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "start"\n[0x1010 - 0x1020) "f"\n  0x1010 /src/a.c:9')
+
+
+@case
 def rows_that_cannot_be_seen(b):
     b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99,
                   lines=[Sequence(0x1010, (0x1000, 1, 5), (0x1004, 1, 8), (0x1004, 1, 6), (0x1006, 1, 6), (0x1008, 1, 7))])])
