@@ -103,7 +103,7 @@ static int load_sections(struct dwarf *dwarf, size_t first, size_t end, unsigned
 		int err = finish_section(&job, i, odd);
 		if (err == -ENOMEM)
 			return -ENOMEM;
-		if (err)
+		if (err && err != -ENOTSUP) /* which is told as its relocations */
 			oddity_count(odd, err == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED,
 				     wanted[i].name, 0);
 	}

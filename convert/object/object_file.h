@@ -209,7 +209,7 @@ uint64_t section_input(const struct object_section *section);
 /*
  * Applies the relocations of a loaded section of a relocatable file to a private copy, which section->data
  * then is. Relocations of unknown type or outside of the section are skipped and added to *ret_skipped. Not
- * thread-safe. 0 or -ENOMEM.
+ * thread-safe. 0, -ENOMEM, or -ENOTSUP: those of the machine are not known, and the section means nothing.
  */
 int section_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
 

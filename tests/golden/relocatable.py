@@ -112,6 +112,31 @@ class RelocatableTest(unittest.TestCase):
         self.assertEqual(self.answers([0])[0][0].line, 10)
         self.assertEqual(self.told()["error-count"], 1)
 
+    def test_unknown_machine(self):
+        """Debug data that cannot be relocated has all code at 0: the symbols are what is told."""
+        plan = Plan(self.functions(3))
+        built = bytearray(objfile.Object(plan).bytes())
+        struct.pack_into("<H", built, 18, 0xfeed)
+        Path(self.object).write_bytes(built)
+        self.convert()
+        self.assertEqual([f[0].name for f in self.answers([0, 16, 32])], ["function0", "function1", "function2"])
+        self.assertFalse(any(f[0].line for f in self.answers([0, 16, 32])))
+        self.assertGreater(self.told()["error-count"], 0)
+
+    def test_small_processors(self):
+        clang, nm = peers.find("clang"), peers.find("llvm-nm")
+        for target in ("hexagon-unknown-elf", "avr-none-elf", "msp430-none-elf"):
+            command = [clang, f"--target={target}", "-g", "-O0", "-x", "c", "-c", "-o", self.object, "-"]
+            if not clang or not nm or subprocess.run(command, input=b"int one(int x)\n{ return x; }\nint two(int x)\n{ return x; }\n",
+                                                     capture_output=True, check=False, timeout=300).returncode:
+                print(f"SKIP: no clang for {target}, or no llvm-nm")
+                continue
+            self.convert()
+            at = {line.split()[2]: int(line.split()[0], 16) for line in peers.run([nm, self.object]).splitlines()}
+            found = self.answers([at["one"], at["two"]])
+            self.assertEqual([(f[0].name, f[0].line) for f in found], [("one", 2), ("two", 4)], target)
+            self.assertEqual(self.told()["error-count"], 0, target)
+
     def test_without_symbols(self):
         """Nothing says where the functions are: better no answer than that all are at 0."""
         objfile.make(Plan(self.functions(3), symtab=False), self.object)

@@ -117,7 +117,27 @@ static const struct howto howtos[] = {
 	{EM_68K, R_68K_32, 4, ACT_SET},
 	{EM_68K, R_68K_16, 2, ACT_SET},
 	{EM_68K, R_68K_PC32, 4, ACT_PCREL},
+	{EM_ALPHA, R_ALPHA_REFLONG, 4, ACT_SET},
+	{EM_ALPHA, R_ALPHA_REFQUAD, 8, ACT_SET},
+	{EM_PARISC, R_PARISC_DIR32, 4, ACT_SET},
+	{EM_PARISC, R_PARISC_DIR64, 8, ACT_SET},
+	{EM_SH, R_SH_DIR32, 4, ACT_SET},
+	{EM_CSKY, R_CKCORE_ADDR32, 4, ACT_SET},
+	{EM_QDSP6, 6, 4, ACT_SET},  /* R_HEX_32 */
+	{EM_MSP430, 1, 4, ACT_SET}, /* R_MSP430_32 */
+	{EM_MSP430, 5, 2, ACT_SET}, /* R_MSP430_16_BYTE */
+	{EM_XTENSA, 1, 4, ACT_SET}, /* R_XTENSA_32 */
+	{EM_AVR, 1, 4, ACT_SET},    /* R_AVR_32 */
+	{EM_AVR, 4, 2, ACT_SET},    /* R_AVR_16 */
 };
+
+static bool is_known(uint16_t machine)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(howtos); i++)
+		if (howtos[i].machine == machine)
+			return true;
+	return false;
+}
 
 static const struct howto *find_howto(uint16_t machine, uint64_t type)
 {
@@ -302,6 +322,10 @@ int elf_relocate(struct object_file *object, struct object_section *section, uin
 		if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type != SHT_RELA && shdr.sh_type != SHT_REL) ||
 		    shdr.sh_info != index)
 			continue;
+		if (!is_known(object->machine)) { /* without them all code would be at 0 */
+			++*ret_skipped;
+			return -ENOTSUP;
+		}
 		if (!take_table(object, &shdr)) {
 			++*ret_skipped;
 			continue;
