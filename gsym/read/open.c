@@ -49,7 +49,7 @@ static int map_fd(struct gsym_reader *reader, int fd, struct gsym_diag *diag)
 	if (file_stat(fd, &st))
 		return diag_set(diag, -errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return diag_set(diag, -EBADMSG, "header at offset 0: not a regular file");
+		return diag_set(diag, -EBADMSG, "not a regular file");
 	if (!st.st_size)
 		return 0; /* nothing can be mapped; the header check says what is missing */
 	void *map = file_map(fd, (uint64_t)st.st_size, MAP_PRIVATE);

@@ -214,10 +214,15 @@ class ObjectLookup(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr.decode().count("\n")), (1, 1), done.stderr)
 
     def test_no_object_file(self):
-        pathlib.Path(self.at("text")).write_text("just words, and more than a few\n")
-        self.expect_refused("^gsym: .*: not GSYM$", self.at("text"), "0")
+        for name, data, words in (("text", b"just words, and more than a few\n", "neither an object file nor a GSYM file"),
+                                  ("empty", b"", "neither an object file nor a GSYM file"),
+                                  ("lib.a", b"!<arch>\n", "an archive: extract its members with ar x"),
+                                  ("thin.a", b"!<thin>\n", "an archive: extract its members with ar x"),
+                                  ("cut.gsym", b"MYSG\1", "header at offset 0: the file ends at 0x5")):
+            pathlib.Path(self.at(name)).write_bytes(data)
+            self.expect_refused(f"^gsym: .*/{name}: {words}$", self.at(name), "0")
         self.expect_refused("No such file", self.at("missing"), "0")
-        self.expect_refused("not a regular file", self.dir, "0")
+        self.expect_refused(": not a regular file$", self.dir, "0")
         self.assertFalse(os.path.exists(self.cache))
 
     def test_damaged(self):

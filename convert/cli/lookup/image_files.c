@@ -124,8 +124,11 @@ static int open_image(const char *path, struct image_file *file, struct gsym_dia
 		return 0;
 	}
 	int object_err = err == -EBADMSG ? object_lookup_open(path, &options, &file->object, &why) : -ENOEXEC;
-	if (object_err == -ENOEXEC)
+	if (object_err == -ENOEXEC) {
+		if (err == -EBADMSG)
+			object_lookup_explain(path, diag);
 		return err;
+	}
 	if (object_err) {
 		*diag = why;
 		return why.text[0] ? object_err : -EIO;

@@ -49,9 +49,10 @@ bool lookup_file_convert(struct lookup_file *file, const struct object_options *
 	struct gsym_diag diag = {""};
 	int err = object_lookup_open(file->path, options, &file->image, &diag);
 	file->is_pending = false;
-	if (err == -ENOEXEC)
+	if (err == -ENOEXEC) {
+		object_lookup_explain(file->path, &file->diag);
 		fail(file->path, -EBADMSG, &file->diag);
-	else if (err && diag.text[0])
+	} else if (err && diag.text[0])
 		say(stderr, "gsym lookup: %s: %s", file->path, diag.text);
 	return !err;
 }

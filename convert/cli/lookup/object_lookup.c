@@ -92,6 +92,24 @@ static int open_object(struct object *object)
 	return 0;
 }
 
+void object_lookup_explain(const char *path, struct gsym_diag *diag)
+{
+	static const char archive[] = "!<arch>\n", thin[] = "!<thin>\n";
+	uint8_t magic[sizeof(archive) - 1] = {0};
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	ssize_t n = is_regular ? pread(fd, magic, sizeof(magic), 0) : -1;
+	close(fd);
+	if (n == sizeof(magic) &&
+	    (!memcmp(magic, archive, sizeof(magic)) || !memcmp(magic, thin, sizeof(magic))))
+		diag_set(diag, -ENOEXEC, "an archive: extract its members with ar x");
+	else if (n >= 0 && (n < MAGIC_SIZE || !header_has_magic(magic)))
+		diag_set(diag, -ENOEXEC, "neither an object file nor a GSYM file");
+}
+
 static bool is_native(const char *arch)
 {
 	struct utsname system;

@@ -53,6 +53,12 @@ struct lookup_image {
 int object_lookup_open(const char *path, const struct object_options *options, struct lookup_image *ret,
 		       struct gsym_diag *diag);
 
+/*
+ * After -ENOEXEC, for a file that could not be opened as GSYM either: sets @diag to what the file is, unless
+ * it has the magic number of GSYM files, of which the reader has said in @diag what is wrong.
+ */
+void object_lookup_explain(const char *path, struct gsym_diag *diag);
+
 void lookup_image_close(struct lookup_image *image);
 
 #endif
