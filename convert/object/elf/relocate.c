@@ -122,6 +122,10 @@ static const struct howto howtos[] = {
 	{EM_PARISC, R_PARISC_DIR32, 4, ACT_SET},
 	{EM_PARISC, R_PARISC_DIR64, 8, ACT_SET},
 	{EM_SH, R_SH_DIR32, 4, ACT_SET},
+	{EM_IA_64, R_IA64_DIR32LSB, 4, ACT_SET},
+	{EM_IA_64, R_IA64_DIR64LSB, 8, ACT_SET},
+	{EM_IA_64, R_IA64_SECREL32LSB, 4, ACT_SET}, /* of debug sections, which are at 0 */
+	{EM_IA_64, R_IA64_SECREL64LSB, 8, ACT_SET},
 	{EM_CSKY, R_CKCORE_ADDR32, 4, ACT_SET},
 	{EM_QDSP6, 6, 4, ACT_SET},  /* R_HEX_32 */
 	{EM_MSP430, 1, 4, ACT_SET}, /* R_MSP430_32 */
