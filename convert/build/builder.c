@@ -451,10 +451,9 @@ static int build(struct unit_builder *b, const struct unit_header *header, const
 	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
 		return 0; /* its line table has the files of declarations only */
 	b->lines.keeps_all = b->context->match_llvm || b->unit.main->object->kind == IMAGE_MACHO;
+	b->lines.code = b->context->match_llvm || !b->context->text->n ? NULL : b->context->text;
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
-	if (!err && b->context->text->n && !b->context->match_llvm)
-		line_table_keep(&b->lines, b->context->text);
 	if (!err)
 		err = reset_file_map(b);
 	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)

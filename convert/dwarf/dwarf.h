@@ -440,6 +440,7 @@ struct line_table {
 	VEC(struct line_row) rows; /* within a sequence addresses ascend */
 	bool keeps_all;            /* set by the user: else of several rows at an address, only the last, and
 				      the first of the sequence, are there */
+	const range_vec *code; /* set by the user: sequences that begin elsewhere are dropped; NULL: none */
 	VEC(struct line_seq) seqs; /* ascending by lo; equal ones in table order */
 	const struct dwarf *dwarf; /* file of the current table, or NULL */
 	uint64_t off;
@@ -448,13 +449,6 @@ struct line_table {
 
 /* Runs the unit's line program. Rows before the damage of a damaged table are kept. 0 or -ENOMEM. */
 int line_table_read(struct line_table *table, const struct unit *unit);
-
-/*
- * Drops sequences that do not begin in @code: linkers leave those of dropped code at 0, from where they may
- * reach code of others.
- */
-void line_table_keep(struct line_table *table, const range_vec *code);
-
 void line_table_deinit(struct line_table *table);
 
 /* Whether @index names a file. Index 0 exists from version 5 on. */

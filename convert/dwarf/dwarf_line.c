@@ -379,8 +379,13 @@ static int compare_seq(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static void set_reach(struct line_table *table)
+static void sort_sequences(struct line_table *table)
 {
+	bool sorted = true;
+	for (size_t i = 1; i < table->seqs.n && sorted; i++)
+		sorted = compare_seq(&table->seqs.v[i - 1], &table->seqs.v[i]) < 0;
+	if (!sorted)
+		qsort(table->seqs.v, table->seqs.n, sizeof(*table->seqs.v), compare_seq);
 	uint64_t reach = 0;
 	for (size_t i = 0; i < table->seqs.n; i++) {
 		invariant(!i || table->seqs.v[i - 1].lo <= table->seqs.v[i].lo);
@@ -390,24 +395,14 @@ static void set_reach(struct line_table *table)
 	}
 }
 
-static void sort_sequences(struct line_table *table)
-{
-	bool sorted = true;
-	for (size_t i = 1; i < table->seqs.n && sorted; i++)
-		sorted = compare_seq(&table->seqs.v[i - 1], &table->seqs.v[i]) < 0;
-	if (!sorted)
-		qsort(table->seqs.v, table->seqs.n, sizeof(*table->seqs.v), compare_seq);
-	set_reach(table);
-}
-
-void line_table_keep(struct line_table *table, const range_vec *code)
+/* Linkers leave the sequences of dropped code at 0, from where they may reach code of others. */
+static void drop_dead_sequences(struct line_table *table)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < table->seqs.n; i++)
-		if (ranges_find(code, table->seqs.v[i].lo))
+		if (ranges_find(table->code, table->seqs.v[i].lo))
 			table->seqs.v[kept++] = table->seqs.v[i];
 	table->seqs.n = kept;
-	set_reach(table);
 }
 
 /* MIPS: addresses of compressed code have the ISA mode bit set; so may those of Thumb code. */
@@ -466,6 +461,8 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 	}
 	if (d->mode_bits)
 		clear_mode_bits(table, d->mode_bits);
+	if (table->code)
+		drop_dead_sequences(table);
 	sort_sequences(table);
 	if (!err) {
 		table->dwarf = d;
