@@ -212,7 +212,7 @@ static void serving_without_memory(void **state)
 	assert_in_range(failed, 50, 10000);
 }
 
-/* What no fragment can be made of is said at once, and nobody is told anything. */
+/* With options that allow no fragment it returns -ENODATA at once, without a call of next(). */
 static void serving_nothing(void **state)
 {
 	static const struct made_image image = {.comment = NULL};

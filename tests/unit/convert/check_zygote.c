@@ -188,7 +188,7 @@ static void crashed_workers(void **state)
 	assert_int_equal(n_kills, 0);
 }
 
-/* One that nobody waits for is let end by itself, but within its time. */
+/* A worker without a waiter ends by itself, or is killed at its time limit. */
 static void ends_in_time(void **state)
 {
 	static const struct {

@@ -166,7 +166,7 @@ int __wrap_worker_send(int sock, struct worker_header *head, uint32_t type, int 
 	return err;
 }
 
-/* The worker is given the files of the order, and nobody else holds the socket on which they came. */
+/* The worker receives the files of the order, and no other process has the socket open on which they came. */
 static void expect_files(const struct made_process *worker, size_t n)
 {
 	union worker_message msg;

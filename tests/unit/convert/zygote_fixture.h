@@ -70,7 +70,7 @@ extern char said[600]; /* to the log, since the last order */
 extern struct zygote zygote;
 extern int files[FILES]; /* those of an order are the first of these */
 
-/* At the end no zygote is left, and no worker that nobody knows, but those of clients, which go on. */
+/* At the end no zygote is left, and no worker but those of clients, which go on. */
 int zygote_set_up(void **state);
 int zygote_tear_down(void **state);
 

@@ -254,7 +254,7 @@ static void unknown_addresses(void **state)
 	fails_with("sym/none", -ENOENT);
 }
 
-/* Whoever does not need to know is not told. */
+/* The last parameter may be NULL. */
 static void known_or_not(void **state)
 {
 	const struct request request = request_of("0x1000");

@@ -84,7 +84,7 @@ static void many_addresses(void **state)
 	}
 }
 
-/* What a scan may still find, nobody can be asked about. */
+/* An id that the first scan may still find waits for its end. */
 static void first_scan(void **state)
 {
 	(void)state;
