@@ -30,8 +30,8 @@ MOUNT = ("mount-lookup", "mount-interface", "mount-read", "mount-daemon", "mount
 # Patterns of test names for a room, or for a folder in it: the longest prefix of the path decides.
 TESTS = {
     "gsym": GSYM_TAIL,
-    "gsym/base": ("cursor", "diag", "sort", "text_set", "section_stream", "strtab", "render", "batch", "memory", *GSYM_TAIL, "logs",
-                  "golden symbols", "object lookup", "fuzz-gsym_reader"),
+    "gsym/base": ("cursor", "diag", "sort", "text_set", "section_stream", "strtab", "render", "batch", "sharded_batch",
+                  "memory", *GSYM_TAIL, "logs", "golden symbols", "object lookup", "fuzz-gsym_reader"),
     "gsym/codec": (*CODEC_UNITS, "fuzz-gsym_reader", "fuzz-callsites", *GSYM_TAIL),
     "gsym/read": (*CODEC_UNITS, "batch", "render", "shown_names", "fuzz-gsym_reader", *GSYM_TAIL, "stacks"),
     "gsym/write": (*CODEC_UNITS, *GSYM_TAIL),
