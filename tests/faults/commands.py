@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Commands of gsym one of whose calls fails: the right bytes, or an error that names the cause, and nothing left behind.
+"""Makes a call of a gsym command fail: there must be the right bytes, or an error that names the cause, and nothing left behind.
 
     commands.py [--all] [--seed N] [--table FILE] [--log FILE] GSYM LIBRARY [COMMAND...]
 
-LIBRARY is inject.c. Each command is run once and its calls are counted; then calls fail, one in each run: with --all each of them
-with each of its errors, else a sample. Every failure is followed by the same command without one, with the same cache.
+LIBRARY is libinject.so, built from inject.c. Each command is run once and its calls are counted; then calls fail, one in each run:
+with --all each of them with each of its errors, else a sample. Every failure is followed by the same command without one, with the
+same cache.
 """
 import argparse
 import concurrent.futures

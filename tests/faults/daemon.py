@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A daemon one of whose calls fails, or one of a worker's: the right answer, or an error other than ENOENT; then the right one.
+"""Makes a call of a daemon or of its workers fail: the right answer, or an error other than ENOENT; afterwards the right one.
 
     daemon.py [--most N] [--seed N] [--table FILE] [--log FILE] [--way start|serve] GSYMFS GSYM LIBRARY [ROLE...]
 
-LIBRARY is inject.c. Two ways:
+LIBRARY is libinject.so, built from inject.c. With --most N occurrences of each call fail, with 0 all of them. Two ways:
 
  * start: a call fails while a daemon starts, scans and converts. When the fault is over, and after a restart with the same cache, all
    answers must be right.

@@ -1,4 +1,4 @@
-"""Orders for the injected library: which call of which process fails, and what it did. See inject.h, whose layout this is."""
+"""Orders for the preloaded library: which call of which process fails, and what it did. See inject.h, whose layout this is."""
 
 import errno
 import mmap

@@ -1,4 +1,4 @@
-"""Small object files of every kind, for tests that fail what reads them."""
+"""Small object files of every kind, for tests that inject faults into the programs that read them."""
 
 import gzip
 import lzma

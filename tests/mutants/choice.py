@@ -78,7 +78,7 @@ TESTS = {
                   "mount-names", "mount-other_ids", "mount-digests", "mount-handles", "mount-export", "mount-idle", "mount-fragment", *MOUNT),
     "fs/scan": ("fs-index", "fs-skipped", "fs-titles", "fs-digests", "mount-scan", "mount-source", "mount-sources", "mount-watch",
                 "mount-titles", "mount-by_path", "mount-truncated", "mount-other_ids", "mount-cold", "mount-shared", *MOUNT),
-    "fs/convert": ("mount-cold", "mount-cache", "mount-fair", "mount-worker", "mount-idle", "mount-fragment", "mount-urgent", *MOUNT),
+    "fs/convert": ("mount-cold", "mount-cache", "mount-fair", "mount-worker", "mount-idle", "mount-fragment", "fs-urgent", *MOUNT),
     "fs/answer": ("fs-fair", "fs-notes", "fs-stream_buf", "mount-tables", "mount-batch", "mount-log", "mount-modules", "mount-titles",
                   "mount-fragment_batch", "mount-handles", "mount-fair", "mount-idle", *MOUNT),
     "fs/tree": ("fs-fixed", "fs-node", "mount-interface", "mount-readonly", "mount-handles", "mount-export", "mount-metrics", "mount-names",
