@@ -10,8 +10,11 @@
 #include "gsym/gsym.h"
 
 enum {
-	/* Part of every cache key. Increment it whenever the output for some input changes. */
-	CONVERT_REVISION = 27,
+	/*
+	 * Part of every cache key, of the index and of the names in a shared store. Raise it with every
+	 * change of the output for some input, be it a fix.
+	 */
+	CONVERT_REVISION = 28,
 	IMAGE_ID_MAX = 64,
 	HTLHASH_SIZE = 16,
 	GO_ID_SIZE = 84, /* four parts of 20 characters, slashes between them, and the NUL */
