@@ -44,7 +44,7 @@ static const struct command_option options[] = {
 	 OPTION_LIST(filtering, maps.cores)},
 	{0, "base", "NAME=ADDRESS", "module NAME was loaded at ADDRESS; may be repeated",
 	 OPTION_LIST(filtering, maps.bases)},
-	{0, "slide", "NUMBER", "the only FILE.gsym was loaded at its link-time\naddress and NUMBER",
+	{0, "slide", "NUMBER", "the only FILE was loaded at its link-time\naddress and NUMBER",
 	 OPTION_STRING(filtering, maps.slide)},
 	{0, "strip-prefix", "DIR",
 	 "remove DIR from the beginning of paths; auto: the\ndirectory of all sources of an image, but "
@@ -152,11 +152,11 @@ static int run_filter(int argc, char **argv)
 
 const struct command command_filter = {
 	.name = "filter",
-	.operands = "[FILE.gsym...]",
+	.operands = "[FILE...]",
 	.brief = "copy a log, adding functions, files and lines to its addresses",
 	.summary =
 		"Copies a log from standard input to standard output and adds functions, files and lines to\n"
-		"the addresses in it",
+		"the addresses in it. FILE is a GSYM file, or an object file, which is converted once",
 	.options = options,
 	.examples = "  dmesg | gsym filter --mount=/mnt/sym --by-name\n"
 		    "  ./app 2>&1 | gsym filter app.gsym",

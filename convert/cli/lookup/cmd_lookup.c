@@ -475,7 +475,9 @@ static const struct command_option options[] = {
 	 OPTION_PARSED(lookup_command, merged, add_filter)},
 	{0, "arch", "ARCH", "use the image for ARCH of a universal (fat)\nobject file",
 	 OPTION_STRING(lookup_command, object.arch)},
-	{0, "cache", "DIR", "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs)",
+	{0, "cache", "DIR",
+	 "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs or, for "
+	 "root,\n/var/cache/gsymfs)",
 	 OPTION_STRING(lookup_command, object.cache)},
 	{0},
 };

@@ -350,7 +350,7 @@ static int run_stack(int argc, char **argv)
 
 const struct command command_stack = {
 	.name = "stack",
-	.operands = "[FILE.gsym...]",
+	.operands = "[FILE...]",
 	.brief = "the same for the frames of stacks, telling merged functions apart",
 	.summary =
 		"Prints the functions, files and lines of the frames of stacks on standard input: lines of\n"
@@ -358,7 +358,9 @@ const struct command command_stack = {
 		"\"ID/off\"\n"
 		"and \"ID/base/LOAD\" say what the number counts from, and \"by-name/NAME\" names a file. "
 		"Call\n"
-		"sites recorded at the return addresses tell merged functions apart",
+		"sites recorded at the return addresses tell merged functions apart. FILE is a GSYM file, or "
+		"an\n"
+		"object file, which is converted once",
 	.options = options,
 	.examples = "  gsym stack app.gsym < stacks\n"
 		    "  gsym stack --mount=/mnt/sym --format=tsv < stacks",

@@ -122,7 +122,7 @@ static int add_slide(const struct command *command, const char *text, const stru
 		return options_error(command, "option '--slide': invalid value '%s'; allowed is an address",
 				     text);
 	if (images->n_given != 1)
-		return options_error(command, "option '--slide': needs one FILE.gsym");
+		return options_error(command, "option '--slide': needs one FILE");
 	const char *name = strrchr(images->list.v[0].name, '/');
 	name = name ? name + 1 : images->list.v[0].name;
 	size_t size = strlen(name), suffix = strlen(".gsym");

@@ -166,7 +166,7 @@ int option_mount(const struct command *command, const struct command_option *opt
 int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv)
 {
 	if (optind >= argc && !images->mount)
-		return options_error(command, "missing operand 'FILE.gsym' or option '--mount=DIR'");
+		return options_error(command, "missing operand 'FILE' or option '--mount=DIR'");
 	for (int i = optind; i < argc; i++) {
 		struct gsym_diag diag = {""};
 		char file[PATH_MAX];

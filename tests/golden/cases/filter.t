@@ -510,7 +510,7 @@ $ gsym filter --base=x plain.gsym <log
 gsym filter: option '--base': invalid value 'x'; allowed is NAME=ADDRESS; try 'gsym filter --help'
 [2]
 $ gsym filter --slide=1 plain.gsym merged.gsym <log
-gsym filter: option '--slide': needs one FILE.gsym; try 'gsym filter --help'
+gsym filter: option '--slide': needs one FILE; try 'gsym filter --help'
 [2]
 $ gsym filter --slide=x plain.gsym <log
 gsym filter: option '--slide': invalid value 'x'; allowed is an address; try 'gsym filter --help'
@@ -594,10 +594,10 @@ $ printf 'deadbeef00010203/rva 0xc\n\ndeadbeef00010203/base/0x7f00000 0x7f00010\
 5	0	0	by-name/ 0x1	0	??	0x0	??	0	-	-	??
 # Wrong calls.
 $ gsym filter
-gsym filter: missing operand 'FILE.gsym' or option '--mount=DIR'; try 'gsym filter --help'
+gsym filter: missing operand 'FILE' or option '--mount=DIR'; try 'gsym filter --help'
 [2]
 $ gsym stack
-gsym stack: missing operand 'FILE.gsym' or option '--mount=DIR'; try 'gsym stack --help'
+gsym stack: missing operand 'FILE' or option '--mount=DIR'; try 'gsym stack --help'
 [2]
 $ gsym stack --format=atos plain.gsym
 gsym stack: option '--format': invalid value 'atos'; allowed is text, tsv or json
@@ -615,11 +615,12 @@ $ gsym filter none.gsym </dev/null
 gsym: none.gsym: No such file or directory
 [1]
 $ gsym stack --help
-Usage: gsym stack [OPTION...] [FILE.gsym...]
+Usage: gsym stack [OPTION...] [FILE...]
 Prints the functions, files and lines of the frames of stacks on standard input: lines of
 "ID ADDRESS", innermost frame first, an empty line after each stack. "ID/rva", "ID/off"
 and "ID/base/LOAD" say what the number counts from, and "by-name/NAME" names a file. Call
-sites recorded at the return addresses tell merged functions apart.
+sites recorded at the return addresses tell merged functions apart. FILE is a GSYM file, or an
+object file, which is converted once.
 
 Options:
       --mount=DIR             find images by their ids below DIR, where gsymfs is
@@ -639,9 +640,9 @@ Examples:
   gsym stack app.gsym < stacks
   gsym stack --mount=/mnt/sym --format=tsv < stacks
 $ gsym filter --help
-Usage: gsym filter [OPTION...] [FILE.gsym...]
+Usage: gsym filter [OPTION...] [FILE...]
 Copies a log from standard input to standard output and adds functions, files and lines to
-the addresses in it.
+the addresses in it. FILE is a GSYM file, or an object file, which is converted once.
 
 Options:
       --mount=DIR             find images by their ids below DIR, where gsymfs is
@@ -653,7 +654,7 @@ Options:
       --pid=PID               they are of this process
       --core=FILE             they are of the process with this core file
       --base=NAME=ADDRESS     module NAME was loaded at ADDRESS; may be repeated
-      --slide=NUMBER          the only FILE.gsym was loaded at its link-time
+      --slide=NUMBER          the only FILE was loaded at its link-time
                               address and NUMBER
       --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
                               directory of all sources of an image, but those

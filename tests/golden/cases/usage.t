@@ -47,7 +47,8 @@ Options:
       --arch=ARCH             use the image for ARCH of a universal (fat)
                               object file
       --cache=DIR             directory of converted object files (default: that
-                              of gsymfs, ~/.cache/gsymfs)
+                              of gsymfs, ~/.cache/gsymfs or, for root,
+                              /var/cache/gsymfs)
   -h, --help                  print this help
   -V, --version               print the version
 
