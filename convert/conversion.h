@@ -1,5 +1,5 @@
 /*
- * conversion.h - the state of one conversion, which convert.c, files.c and units.c share.
+ * conversion.h - the state of one conversion, which the files of this folder share.
  */
 #ifndef CONVERT_CONVERSION_H
 #define CONVERT_CONVERSION_H

@@ -91,7 +91,7 @@ enum oddity unit_header_read(struct cursor *info, struct unit_header *ret);
 /* Whether units of this type may have code. */
 bool unit_type_has_code(uint8_t type);
 
-/* ---- Abbreviations (7.5.3), compiled once per unit ---- */
+/* ---- Abbreviations (7.5.3), compiled once for units that follow each other and share a table ---- */
 
 /* Kinds of entries by their relevance. DIE_OTHER can neither be code nor contain it. */
 enum die_kind {
@@ -361,7 +361,11 @@ struct die_name {
 	const char *bare; /* the unqualified name where text was qualified, else NULL */
 };
 
-/* Whether names of functions are qualified by the scopes around them in a unit of this DW_LANG_*. */
+/*
+ * Whether names of functions are qualified by the scopes around them in a unit of this DW_LANG_*. A new code
+ * is added here, in is_plain_c() or in language_is_ada() (dwarf_unit.c); codes that <libdwarf/dwarf.h> lacks
+ * are literals, from the list of dwarfstd.org.
+ */
 bool language_qualifies(uint16_t language);
 
 /* Whether an entry is listed in unit->scopes. */

@@ -1,5 +1,6 @@
 /*
- * compress.h - the libraries that decompress sections, as far as their users have to know of them.
+ * compress.h - the libraries that decompress sections, as far as their users have to know of them. Sections
+ * are decompressed by section_load() and section_reserve() of object_file.h, which compress.c defines.
  */
 #ifndef CONVERT_OBJECT_COMPRESS_H
 #define CONVERT_OBJECT_COMPRESS_H

@@ -12,11 +12,15 @@
 #include "gsym/base/arena.h"
 #include "gsym/base/bytes.h"
 
+/*
+ * How a section is compressed, as elf.c found it. It is undone whole by compress.c, which also bounds the
+ * ratio, and step by step by section_stream.c for those that have an inflater there.
+ */
 enum compression {
 	COMPRESSION_NONE,
-	COMPRESSION_ZLIB, /* SHF_COMPRESSED with ELFCOMPRESS_ZLIB, or a .zdebug_ section */
-	COMPRESSION_ZSTD, /* SHF_COMPRESSED with ELFCOMPRESS_ZSTD */
-	COMPRESSION_UNKNOWN,
+	COMPRESSION_ZLIB,    /* SHF_COMPRESSED with ELFCOMPRESS_ZLIB, or a .zdebug_ section */
+	COMPRESSION_ZSTD,    /* SHF_COMPRESSED with ELFCOMPRESS_ZSTD */
+	COMPRESSION_UNKNOWN, /* the section counts as damaged */
 };
 
 struct object_section {

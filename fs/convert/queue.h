@@ -45,8 +45,8 @@ void queue_init(struct queue *queue);
 void queue_deinit(struct queue *queue);
 
 /*
- * Starts the threads: one opens, one makes fragments, one uses an idle host, @jobs convert. 0 or a negative
- * errno.
+ * Starts the threads: one opens, one makes fragments, unless eager one uses an idle host, and @jobs convert,
+ * at most QUEUE_JOBS_MAX; those that only wait for a shared store count. 0 or a negative errno.
  */
 int queue_start(struct queue *queue, unsigned jobs);
 

@@ -13,9 +13,10 @@
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
- * Locking: one mutex, images.lock, guards all that is declared here, in queue.h, background.h and runners.h,
- * the list of streams in answers.h, and all lists of parked calls. It is never held over a system call that
- * can block, a FUSE reply, or a conversion. Its place in the lock order is in enum lock_rank (mutex.h).
+ * Locking: one mutex, images.lock, guards what is declared here but for atomics, @readers and @digests; what
+ * the headers of fs/convert, background.h, runners.h, remote.h and stream.h say it does; the list of streams
+ * in answers.h; and all lists of parked calls. It is never held over a system call that can block, a FUSE
+ * reply, or a conversion. Its place in the lock order is in enum lock_rank (mutex.h).
  */
 #ifndef FS_IMAGES_IMAGES_H
 #define FS_IMAGES_IMAGES_H

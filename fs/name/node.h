@@ -31,7 +31,7 @@ enum node_kind {
 	 * the image and a code */
 	NODE_IMAGE,      /* directory of an image; code: 0 */
 	NODE_IMAGE_FILE, /* code: its row, see fs/tree/fixed.c */
-	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; code: context_code() */
+	NODE_CONTEXT,    /* base, rva, off, ra, approximate, sym below an image; code: context_code() */
 	NODE_BATCH,      /* q below an image; code: batch_code() */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */

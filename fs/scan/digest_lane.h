@@ -4,8 +4,8 @@
  * Only what a conversion would be made of: the files chosen for each image, first of images that something
  * was asked of, then of all others, the richest first. After each scan it looks for files that have none yet.
  *
- * The thread reads without priority, at most @rate bytes a second, at most a quarter of a processor, and
- * nothing while images are converted. It parses nothing, so no worker is needed.
+ * The thread reads with idle I/O priority, at most @rate bytes a second, at most a quarter of a processor,
+ * and nothing while images are converted. It parses nothing, so no worker is needed.
  */
 #ifndef FS_SCAN_DIGEST_LANE_H
 #define FS_SCAN_DIGEST_LANE_H

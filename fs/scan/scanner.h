@@ -2,8 +2,8 @@
  * scanner.h - scans SOURCE at start, after changes, on request and periodically.
  *
  * The daemon itself only lists directories and opens files; a worker identifies them
- * (convert/run/identifier.h), and the index keeps the result. One thread does all of it but for files that
- * must be hashed, for which there is another (hash_lane.h).
+ * (convert/run/identifier.h), and the index keeps the result. One thread does all of it but hashing files
+ * without an id (hash_lane.h) and, with "shared", digesting files (digest_lane.h).
  */
 #ifndef FS_SCAN_SCANNER_H
 #define FS_SCAN_SCANNER_H

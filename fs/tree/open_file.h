@@ -19,7 +19,7 @@
 
 struct open_files {
 	struct accounts *accounts; /* of the users who opened them; borrowed */
-	struct mutex lock;         /* innermost; guards the list */
+	struct mutex lock;         /* guards @all; nothing is locked while it is held */
 	struct list all;
 };
 

@@ -3,12 +3,13 @@
  * id.
  *
  * A function that has the same size in two builds may do so by chance. So the functions that a log names
- * speak for or against the module: two that have another size among the last few dozen reject it, and its
- * frames are not explained until the log tells that another kernel was booted. One alone does not: the
- * kernel's sizes are not always those of an image, see symbol_match.h.
+ * speak for or against the module: two that have another size reject it, and its frames are not explained
+ * until the log tells that another kernel was booted. Functions are counted in blocks of EVIDENCE_WINDOW
+ * different ones, after each of which the count begins anew. One alone does not reject: the kernel's sizes
+ * are not always those of an image, see symbol_match.h.
  *
  * Of other modules logs tell where functions start. Of those of another build many may start where they do in
- * the image, since all before the first change does, so that two which do not reject the module here, too.
+ * the image, since all before the first change do, so that two which do not reject the module here, too.
  * But such a log may be of many processes, and of a time when the module was replaced: two functions that
  * started elsewhere before, and now start where they should, accept the module again.
  */
@@ -19,9 +20,8 @@
 #include "gsym/filter/filter_types.h"
 
 enum {
-	EVIDENCE_WINDOW = 128,     /* functions that are looked at together */
+	EVIDENCE_WINDOW = 128,     /* different functions that are counted together */
 	EVIDENCE_AGAINST = 2,      /* of these with another size, or start */
-	EVIDENCE_AGAIN = 2,        /* functions that accept a module again */
 	EVIDENCE_MODULES_MAX = 256 /* further modules are never rejected */
 };
 

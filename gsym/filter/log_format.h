@@ -1,9 +1,10 @@
 /*
- * log_format.h - what a log format implements: one file each in formats/, one row in the table of
- * filter.c.
+ * log_format.h - what a log format implements: one file each in formats/, one row of formats[] in
+ * line_frames.c.
  *
  * A format sees one line at a time. It finds the frames in it (find), or learns about modules from it
- * (note). Finding has no side effects, as a line may be processed again after an image has been converted.
+ * (note). Finding has no side effects, and noting a line twice must be as noting it once, since a line is
+ * processed again after an image has been converted.
  */
 #ifndef GSYM_FILTER_LOG_FORMAT_H
 #define GSYM_FILTER_LOG_FORMAT_H
@@ -151,12 +152,15 @@ enum line_mark {
 };
 
 struct log_format {
-	/* enum line_mark: a line without all of them has no frames of this format, or nothing to note. */
+	/* enum line_mark: a line that lacks any of them has no frames of this format, or nothing to note. */
 	unsigned needs, note_needs;
 	/* Parses the frames of the line into @ret and returns their number. */
 	size_t (*find)(const struct log_context *context, struct text_scan line,
 		       struct log_frame ret[static LINE_FRAMES_MAX]);
-	/* Learns from a line without frames of this format. 0 or -ENOMEM. NULL: nothing to learn. */
+	/*
+	 * Learns from a line, with frames or not, before any are looked for. 0 or -ENOMEM. NULL: nothing to
+	 * learn.
+	 */
 	int (*note)(struct log_context *context, struct text_scan line);
 	/* Whether a stack continues after a line without frames; @ret_thread: whose. NULL: never. */
 	enum gap (*gap)(struct text_scan line, uint64_t *ret_thread);

@@ -3,6 +3,10 @@
  *
  * Each engine has one struct engine for all threads of the child; transfers run on several at once, and
  * block.
+ *
+ * A new engine is a file engine_NAME.c with a struct engine_type, its declaration here, a row of engines[] in
+ * store_child.c, and its scheme in convert/store/store_address.h and .c; what it may reach is decided in
+ * store_child.c and sandbox.h. Its tests: engine_driver.c, store_child_fixture.c, check_store.c.
  */
 #ifndef CONVERT_CLI_STORE_ENGINE_H
 #define CONVERT_CLI_STORE_ENGINE_H

@@ -2,9 +2,9 @@
  * share.h - takes conversions from a store that several hosts share, and gives them to it.
  *
  * A conversion that is not in the cache is looked for in the store. While the store has not answered, for
- * at most a quarter of a second, it is not begun; then both go on, and the first to end answers. Of several
- * hosts that want it, one gets a lease (lease.h) and converts, and the others come back later. What was
- * converted is given after the calls that waited were answered.
+ * at most share.wait_ms, or while no worker could begin, it is not begun; then both go on, and the first to
+ * end answers. Of several hosts that want it, one gets a lease (lease.h) and converts, and the others come
+ * back later. What was converted is given after the calls that waited were answered.
  *
  * What it is named after is in store_key.h, what an object holds in share_payload.h. Everything that is taken
  * is checked by this process, which trusts neither the store nor the process that talks to it.

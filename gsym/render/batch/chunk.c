@@ -17,7 +17,7 @@ enum {
 	EXPECTED_LINES = 4, /* of a function that are prefetched */
 	CUT_BYTES = 16,     /* that a byte of a record takes when it is cut, at most */
 	CUT_PRICE = 8,      /* bytes of a record that are cut in the time of an answer from it */
-	PASSES = 3,         /* over a record, as costly as to cut it */
+	PASSES = 3,         /* over a record, after which it is cut for good */
 };
 
 static_assert(CHUNK_MOST == 1 << INDEX_BITS, "a key holds the number of a query");

@@ -1,6 +1,6 @@
 /*
- * Each log format by itself: which frames it finds in a line, and what it learns from one. filter.c offers a
- * line to the formats in turn; here every line goes to one, as it is.
+ * Each log format by itself: which frames it finds in a line, and what it learns from one. line_frames.c
+ * offers a line to the formats in turn; here every line goes to one, as it is.
  */
 #include "log_lines.h"
 #include "sample.h"
