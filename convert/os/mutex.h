@@ -9,9 +9,9 @@
  * Every struct mutex has a rank, see enum lock_rank: the lock order of the daemon. A thread may lock one only
  * while all that it holds rank lower. In release builds ranks take no space and nothing is checked.
  *
- * Rooms that may not include this header have pthread mutexes without a rank (split.c, unit_stream.c). While
- * one of them is held no struct mutex is locked but LOCK_ASK: split.c opens a package, for which a worker
- * asks its client.
+ * Plain pthread mutexes, without a rank, are those of split.c and unit_stream.c, which may not include this
+ * header, and of http_exchange.c. While one of them is held no struct mutex is locked but LOCK_ASK: split.c
+ * opens a package, for which a worker asks its client.
  */
 #ifndef CONVERT_OS_MUTEX_H
 #define CONVERT_OS_MUTEX_H

@@ -276,7 +276,7 @@ class ScanTest(MountTest):
         self.assertNotIn("vast", daemon.log())
 
     def test_hashing_delays_no_other_file(self):
-        # The daemon waits 137 s for the worker that is held, 30 and one for each 5 MB: what takes long is done before.
+        # The daemon waits 137 s for the worker that is held (30, and 1 for each 5 MB): what takes long is done before.
         path = self.plain("large", 512 << 20)
         late = self.compile("late", where=self.dir)
         late_id, late_address, address = mount_harness.build_id(late), self.address(late), self.address(self.path)
