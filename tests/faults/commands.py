@@ -169,8 +169,12 @@ UNSPOKEN = ("exited without a result", "try again", "has ended", "no answer", "i
             "cannot start a thread", "Permission denied", "was not published",
             "libdwarf cannot read", "comparison by libdwarf: killed")
 
+EMPTY = re.compile(r": *(;|$)", re.M)  # a message whose text is missing
+
 
 def names_cause(messages, error):
+    if EMPTY.search(messages):
+        return False
     return error == SHORT or any(text in messages for text in (os.strerror(error), *SAYINGS.get(error, ()), *UNSPOKEN))
 
 

@@ -12,6 +12,7 @@ fails, and for the next command it is the ones after these; a line REDUCED says 
 import filecmp
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from lib.peers import TIMES_SLOWER  # noqa: E402
 LIMIT = 600 * TIMES_SLOWER
 STEP = TIMES_SLOWER  # between allocations that fail
 SHOWN = 5  # faults of a command
+EMPTY = re.compile(rb": *(;|$)", re.M)  # a message whose text is missing
 OTHER_NAMES = ("addr2line", "llvm-symbolizer")  # of the program
 FORKED = 250  # allocations tried where a child has more than the program itself
 ID = "deadbeef00010203"
@@ -121,8 +123,8 @@ class Bench:
             failed += status == 1
             if status == 0 and ([output, messages] != whole or self.files() != files):
                 wrong.append(f"allocation {failing} failed: status 0, and other output: {(output + messages).decode(errors='replace')[-200:]!r}")
-            elif status == 1 and not messages:
-                wrong.append(f"allocation {failing} failed: status 1 without a message")
+            elif status == 1 and (not messages or EMPTY.search(messages)):
+                wrong.append(f"allocation {failing} failed: status 1 without a cause: {messages.decode(errors='replace')[-200:]!r}")
             elif status not in (0, 1):
                 wrong.append(f"allocation {failing} failed: status {status}: {messages.decode(errors='replace')[-200:]!r}")
         return failed, wrong

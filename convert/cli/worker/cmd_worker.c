@@ -74,6 +74,7 @@ static int send_progress(void *user, const struct convert_progress *progress)
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_PROGRESS, -1);
 }
 
+/* @text: what it was; where that is empty, as without memory for more, the error's own description. */
 static int send_failed(uint64_t serial, int err, const char *text, const char *path)
 {
 	struct worker_failed m = {
@@ -81,7 +82,7 @@ static int send_failed(uint64_t serial, int err, const char *text, const char *p
 		.error = -err,
 		.at_limit = err == -ENOMEM && memory_limit_is_reached(),
 	};
-	copy_text(m.text, sizeof(m.text), text, path);
+	copy_text(m.text, sizeof(m.text), *text ? text : strerror(-err), path);
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
 }
 
