@@ -152,6 +152,16 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 	}
 }
 
+void calls_wake_revision(struct list *parked, const struct revision *rev, struct list *woken)
+{
+	for (struct list *at = parked->next, *next; at != parked; at = next) {
+		next = at->next;
+		struct call *call = LIST_ENTRY(at, struct call);
+		if (call->wait.revision == rev)
+			take(call, woken);
+	}
+}
+
 void calls_wake_urgent(struct list *parked, uint64_t number, struct list *woken)
 {
 	for (struct list *at = parked->next, *next; at != parked; at = next) {

@@ -144,6 +144,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 {
 	struct handle *unused = NULL;
 	struct list woken, dropped;
+	int err = outcome->err;
 	list_init(&woken);
 	list_init(&dropped);
 	mutex_lock(&queue->images->lock);
@@ -154,9 +155,10 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 		rev->seconds = outcome->seconds;
 	if (outcome->adopted)
 		rev->image->conversions--;
-	if (outcome->verdict == VERDICT_REPLACED) {
+	if (outcome->verdict == VERDICT_REPLACED && !rev->stale) {
 		wait_for_rescan(queue, rev, &woken);
-	} else if (outcome->verdict == VERDICT_OUTDATED) {
+	} else if (outcome->verdict == VERDICT_REPLACED || outcome->verdict == VERDICT_OUTDATED) {
+		err = 0; /* there is, or will be, another revision that the calls can ask */
 		revision_set_state(queue->images, rev, STATE_COLD);
 		revision_renew(queue->images, rev);
 		calls_wake_all(&rev->waiters, &woken);
@@ -171,8 +173,8 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	handle_put(unused);
 	fragments_free(&dropped);
 	free(outcome->inputs);
-	if (outcome->err)
-		calls_fail(&woken, outcome->err, is_fault_of_machine(outcome));
+	if (err)
+		calls_fail(&woken, err, is_fault_of_machine(outcome));
 	else
 		calls_resume(&woken);
 }

@@ -247,12 +247,15 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		image = add_image(images, finding->id);
 	if (!image)
 		return -ENOMEM;
+	const struct revision *before = image->revision;
 	int err = put_source(images, image, &finding->source, finding->alone);
 	if (!err) {
 		err = finding->at.basename ? add_path(images, image, &finding->at) : 0;
 		revision_choose(images, image);
 	}
 	calls_wake_id(&images->scan_waiters, image->id, woken);
+	if (before && before->stale) /* calls may wait for that: see wait_for_rescan() in queue.c */
+		calls_wake_revision(&images->scan_waiters, before, woken);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 /* When a file that changes or goes makes another revision of its image. */
 #include "images_fixture.h"
 
+#include "fs/call/runners.h"
 #include "fs/images/stable.h"
 
 #include <errno.h>
@@ -90,6 +91,28 @@ static void files_that_go(void **state)
 	assert_null(current(f));
 }
 
+/* It is resumed as soon as a scan meets that file, before the scan ends, and not for the image's others. */
+static void a_call_waits_for_a_file_that_was_replaced(void **state)
+{
+	struct images_fixture *f = *state;
+	put_new(f, debug_file());
+	put_new(f, program_file(SOURCE_SYMBOLS));
+	scanned(f, 0);
+	struct runners runners = {.lock = &f->images.lock};
+	struct call call = {.runners = &runners, .state = CALL_PARKED, .wait.revision = current(f)};
+	mutex_lock(&f->images.lock);
+	list_append(&f->images.scan_waiters, &call.link);
+	mutex_unlock(&f->images.lock);
+	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 2));
+	assert_int_equal(call.state, CALL_PARKED);
+	put_as(f, "00", source_file("other", SOURCE_DWARF));
+	assert_int_equal(call.state, CALL_PARKED);
+	put(f, WITH(debug_file(), w.ino = 1, w.size = 1));
+	assert_int_equal(call.state, CALL_TAKEN);
+	assert_true(list_empty(&f->images.scan_waiters));
+	scanned(f, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -97,6 +120,7 @@ int main(void)
 		IMAGES_TEST(program_that_changes),
 		IMAGES_TEST(revisions_are_made_when_asked_for),
 		IMAGES_TEST(files_that_go),
+		IMAGES_TEST(a_call_waits_for_a_file_that_was_replaced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

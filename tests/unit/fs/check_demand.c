@@ -728,6 +728,14 @@ static void waited_for(void **state)
 	expect_call_on(&c, current(f), (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE},
 		       &f->images.scan_waiters);
 	assert_int_equal(scans, 1);
+	/* One that a scan met while the file was converted: they look again. */
+	struct revision *rev = current(f);
+	scanned(f, 0);
+	put(f, WITH(program_file(SOURCE_DWARF), w.size = 1));
+	assert_true(rev->stale);
+	expect_call_on(&c, rev, (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE}, &calls);
+	assert_int_equal(ended_with, 0);
+	assert_int_equal(scans, 1);
 	ended_calls = NULL;
 	end_conversions(&c);
 }
