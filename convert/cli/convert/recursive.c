@@ -4,9 +4,9 @@
  */
 #include "convert/cli/convert/recursive.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -134,6 +134,8 @@ static int start_child(struct recursive_walk *tree, const char *input, const cha
 
 /* ---- The walk ---- */
 
+typedef VEC(char *) name_vec;
+
 static int convert_one(struct recursive_walk *tree, const char *input)
 {
 	CLEANUP(freep) char *output = result_path(tree->job, input);
@@ -150,46 +152,87 @@ static bool is_output(const struct recursive_walk *tree, const struct stat *st)
 	return tree->job->output && st->st_ino == tree->output.st_ino && st->st_dev == tree->output.st_dev;
 }
 
-static int visit(struct recursive_walk *tree, FTS *walk, FTSENT *entry)
+static int by_name(const void *a, const void *b)
 {
-	switch (entry->fts_info) {
-	case FTS_D:
-		if (entry->fts_level && is_output(tree, entry->fts_statp))
-			fts_set(walk, entry, FTS_SKIP);
-		return 0;
-	case FTS_F:
-		if (is_gsym(entry->fts_path)) {
-			tree->outcome->skipped++;
-			return 0;
-		}
-		return convert_one(tree, entry->fts_path);
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		fail(entry->fts_path, -entry->fts_errno, NULL);
-		tree->outcome->failed++;
-		return entry->fts_level ? 0 : -entry->fts_errno;
-	default: return 0;
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/*
+ * The names in a directory, in order. Not by fts(3): that of glibc takes a directory whose reading fails for
+ * one that ends there.
+ */
+static int read_names(const char *path, name_vec *ret)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int err = dir ? 0 : -errno;
+	while (!err && (errno = 0, entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		char *name = strdup(entry->d_name);
+		err = name ? vec_push(ret, name) : -ENOMEM;
+		if (err)
+			free(name);
 	}
+	if (!err)
+		err = -errno;
+	if (dir)
+		closedir(dir);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+	return err;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int fail_at(struct recursive_walk *tree, const char *path, int err)
 {
-	return strcmp((*a)->fts_name, (*b)->fts_name);
+	tree->outcome->failed++;
+	return fail(path, err, NULL), err;
 }
 
-static int walk_tree(struct recursive_walk *tree)
+static int walk_directory(struct recursive_walk *tree, const char *path);
+
+/* What cannot be looked at is reported, and does not end the walk. */
+static int visit(struct recursive_walk *tree, const char *path)
 {
-	char *const roots[] = {(char *)(uintptr_t)tree->job->dir, NULL};
-	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-	int err = walk ? 0 : -errno;
-	FTSENT *entry;
-	while (!err && (errno = 0, entry = fts_read(walk)))
-		err = visit(tree, walk, entry);
-	if (!err && errno)
-		err = fail(tree->job->dir, -errno, NULL) ? -EIO : 0;
-	if (walk)
-		fts_close(walk);
+	struct stat st;
+	if (lstat(path, &st)) {
+		fail_at(tree, path, -errno);
+		return 0;
+	}
+	if (S_ISDIR(st.st_mode))
+		return is_output(tree, &st) ? 0 : walk_directory(tree, path);
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (!is_gsym(path))
+		return convert_one(tree, path);
+	tree->outcome->skipped++;
+	return 0;
+}
+
+static int visit_below(struct recursive_walk *tree, const char *dir, const char *name)
+{
+	char *path;
+	if (asprintf(&path, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name) < 0)
+		return fail_at(tree, dir, -ENOMEM);
+	int err = visit(tree, path);
+	free(path);
+	return err;
+}
+
+/* A path has at most PATH_MAX bytes, which limits the depth of the recursion. */
+static int walk_directory(struct recursive_walk *tree, const char *path)
+{
+	name_vec names = {0};
+	int err = read_names(path, &names);
+	if (err)
+		fail_at(tree, path, err);
+	err = 0;
+	for (size_t i = 0; i < names.n; i++) {
+		if (!err)
+			err = visit_below(tree, path, names.v[i]);
+		free(names.v[i]);
+	}
+	vec_free(&names);
 	return err;
 }
 
@@ -229,7 +272,7 @@ int recursive_convert(const struct recursive_job *job, struct recursive_outcome 
 	if (job->output && make_output(job->output, &tree.output))
 		return -EIO;
 	signal(SIGCHLD, SIG_DFL); /* a parent may have ignored it: then there is nothing to wait for */
-	err = walk_tree(&tree);
+	err = walk_directory(&tree, job->dir);
 	while (tree.children.n)
 		wait_for_one(&tree);
 	vec_free(&tree.children);

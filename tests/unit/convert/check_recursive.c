@@ -10,6 +10,7 @@
 #include "convert/cli/convert/recursive.h"
 #include "tests/unit/fs/captured_stderr.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -180,6 +181,41 @@ static void no_directory(void **state)
 }
 
 /* The directories above a path. */
+/* After so many calls of readdir(3) one fails; negative: none does. */
+static int readable = -1;
+
+struct dirent *__real_readdir64(DIR *dir);
+struct dirent *__wrap_readdir64(DIR *dir);
+
+struct dirent *__wrap_readdir64(DIR *dir)
+{
+	if (readable == 0) {
+		errno = EIO;
+		return NULL;
+	}
+	readable -= readable > 0;
+	return __real_readdir64(dir);
+}
+
+/* What was read before is converted, and the outcome tells that there may be more. */
+static void directory_that_cannot_be_read(void **state)
+{
+	(void)state;
+	struct recursive_outcome outcome;
+	char log[2000], message[1000];
+	readable = 0;
+	assert_int_equal(run(in_directory("in"), NULL, &outcome, log, message), 0);
+	assert_string_equal(log, "");
+	assert_int_equal(outcome.failed, 1);
+	assert_non_null(strstr(message, "/in: Input/output error"));
+	readable = 3; /* of them one may be a file, if "." and ".." come first */
+	assert_int_equal(run(in_directory("in/d"), NULL, &outcome, log, message), 0);
+	assert_non_null(strstr(message, "/in/d: Input/output error"));
+	assert_true(outcome.failed >= 1);
+	assert_true(outcome.failed + outcome.converted <= 3);
+	readable = -1;
+}
+
 static void parents(void **state)
 {
 	(void)state;
@@ -201,8 +237,9 @@ static void parents(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beside),       cmocka_unit_test(side_by_side), cmocka_unit_test(elsewhere),
-		cmocka_unit_test(no_directory), cmocka_unit_test(parents),
+		cmocka_unit_test(beside),    cmocka_unit_test(side_by_side),
+		cmocka_unit_test(elsewhere), cmocka_unit_test(no_directory),
+		cmocka_unit_test(parents),   cmocka_unit_test(directory_that_cannot_be_read),
 	};
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
