@@ -127,7 +127,7 @@ void call_run(struct call *call)
 		call_free(call);
 }
 
-static void take(struct call *call, struct list *woken)
+void call_wake(struct call *call, struct list *woken)
 {
 	mutex_assert_held(call->runners->lock);
 	invariant(call->state == CALL_PARKED && !list_empty(&call->link));
@@ -139,7 +139,7 @@ static void take(struct call *call, struct list *woken)
 void calls_wake_all(struct list *parked, struct list *woken)
 {
 	while (!list_empty(parked))
-		take(LIST_ENTRY(parked->next, struct call), woken);
+		call_wake(LIST_ENTRY(parked->next, struct call), woken);
 }
 
 void calls_wake_id(struct list *parked, const char *id, struct list *woken)
@@ -148,17 +148,7 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 		next = at->next;
 		struct call *call = LIST_ENTRY(at, struct call);
 		if (strcmp(call->wait.id, id) == 0)
-			take(call, woken);
-	}
-}
-
-void calls_wake_revision(struct list *parked, const struct revision *rev, struct list *woken)
-{
-	for (struct list *at = parked->next, *next; at != parked; at = next) {
-		next = at->next;
-		struct call *call = LIST_ENTRY(at, struct call);
-		if (call->wait.revision == rev)
-			take(call, woken);
+			call_wake(call, woken);
 	}
 }
 
@@ -168,7 +158,7 @@ void calls_wake_urgent(struct list *parked, uint64_t number, struct list *woken)
 		next = at->next;
 		struct call *call = LIST_ENTRY(at, struct call);
 		if (call->urgent_number == number)
-			take(call, woken);
+			call_wake(call, woken);
 	}
 }
 
@@ -181,7 +171,7 @@ void calls_wake_asked(struct list *parked, bool all, struct list *woken)
 		if (asked)
 			call->early = EARLY_OVER;
 		if (asked || (all && call->wait.n_addresses && call->early == EARLY_NEW))
-			take(call, woken);
+			call_wake(call, woken);
 	}
 }
 

@@ -131,8 +131,8 @@ void calls_wake_all(struct list *parked, struct list *woken);
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 
-/* Moves those that wait for @rev. */
-void calls_wake_revision(struct list *parked, const struct revision *rev, struct list *woken);
+/* Moves one that is parked. */
+void call_wake(struct call *call, struct list *woken);
 
 /* Moves those that asked for what has this number. */
 void calls_wake_urgent(struct list *parked, uint64_t number, struct list *woken);

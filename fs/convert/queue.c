@@ -155,7 +155,8 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 		rev->seconds = outcome->seconds;
 	if (outcome->adopted)
 		rev->image->conversions--;
-	if (outcome->verdict == VERDICT_REPLACED && !rev->stale) {
+	bool is_known = rev->stale && image_is_there(rev->image); /* a scan has met the other file */
+	if (outcome->verdict == VERDICT_REPLACED && !is_known) {
 		wait_for_rescan(queue, rev, &woken);
 	} else if (outcome->verdict == VERDICT_REPLACED || outcome->verdict == VERDICT_OUTDATED) {
 		err = 0; /* there is, or will be, another revision that the calls can ask */

@@ -247,15 +247,12 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		image = add_image(images, finding->id);
 	if (!image)
 		return -ENOMEM;
-	const struct revision *before = image->revision;
 	int err = put_source(images, image, &finding->source, finding->alone);
 	if (!err) {
 		err = finding->at.basename ? add_path(images, image, &finding->at) : 0;
 		revision_choose(images, image);
 	}
 	calls_wake_id(&images->scan_waiters, image->id, woken);
-	if (before && before->stale) /* calls may wait for that: see wait_for_rescan() in queue.c */
-		calls_wake_revision(&images->scan_waiters, before, woken);
 	return err;
 }
 
@@ -623,6 +620,19 @@ void images_scanned(struct images *images, uint32_t pass, const struct scan_repo
 	images->scanned = true;
 	urgent_clear(images);
 	calls_wake_all(&images->scan_waiters, woken);
+	mutex_unlock(&images->lock);
+}
+
+void images_looked(struct images *images, struct list *woken)
+{
+	mutex_lock(&images->lock);
+	for (struct list *at = images->scan_waiters.next, *next; at != &images->scan_waiters; at = next) {
+		struct call *call = LIST_ENTRY(at, struct call);
+		const struct revision *rev = call->wait.revision;
+		next = at->next;
+		if (rev && rev->stale && image_is_there(rev->image))
+			call_wake(call, woken);
+	}
 	mutex_unlock(&images->lock);
 }
 

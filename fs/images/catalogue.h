@@ -105,6 +105,12 @@ struct scan_report {
 void images_scanned(struct images *images, uint32_t pass, const struct scan_report *report,
 		    struct list *woken) EXCLUDES(&images->lock);
 
+/*
+ * After a look at what has changed: wakes calls that waited because the file of their image was replaced, if
+ * the image has another by now. Not before the end: a debug file and its program may change together.
+ */
+void images_looked(struct images *images, struct list *woken) EXCLUDES(&images->lock);
+
 /* With the lock: moves all calls that wait for a scan or a revision to @woken. */
 void images_wake_all(struct images *images, struct list *woken) REQUIRES(&images->lock);
 

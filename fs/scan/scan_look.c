@@ -15,6 +15,7 @@
 
 #include "convert/os/beneath.h"
 #include "convert/os/thread.h"
+#include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/scan/recheck.h"
 #include "fs/scan/sweep.h"
@@ -225,6 +226,14 @@ static int look(struct sweep *s, const struct changes *changes)
 	return is_unsure(s) ? -EAGAIN : 0;
 }
 
+static void resume_calls(struct images *images)
+{
+	struct list woken;
+	list_init(&woken);
+	images_looked(images, &woken);
+	calls_resume(&woken);
+}
+
 int scan_look(struct scan *scan, struct changes *changes)
 {
 	struct sweep s = {.scan = scan, .partial = true, .root = -1};
@@ -232,6 +241,7 @@ int scan_look(struct scan *scan, struct changes *changes)
 	scan->pass++;
 	changes_sort(changes);
 	int err = look(&s, changes);
+	resume_calls(scan->images);
 	metric_add(&scan->metrics->scan_ms, (uint64_t)(monotonic_ms() - start));
 	metric_add(&scan->metrics->scanned_files, s.n_files);
 	metric_add(&scan->metrics->scans[SCAN_PARTIAL], 1); /* last: who sees it finds what it met */

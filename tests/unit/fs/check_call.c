@@ -73,26 +73,6 @@ static void by_id(void **state)
 	mutex_destroy(&p.lock);
 }
 
-static void by_revision(void **state)
-{
-	struct parked p;
-	struct revision *one = (struct revision *)&p.call[0], *other = (struct revision *)&p.call[1];
-	(void)state;
-	park_all(&p);
-	p.call[1].wait.revision = p.call[3].wait.revision = one;
-	p.call[2].wait.revision = other;
-	mutex_lock(&p.lock);
-	calls_wake_revision(&p.calls, one, &p.woken);
-	expect(&p, &p.woken, CALL_TAKEN, "13");
-	expect(&p, &p.calls, CALL_PARKED, "024");
-	calls_wake_revision(&p.calls, one, &p.woken);
-	calls_wake_revision(&p.calls, other, &p.woken);
-	expect(&p, &p.woken, CALL_TAKEN, "132");
-	expect(&p, &p.calls, CALL_PARKED, "04");
-	mutex_unlock(&p.lock);
-	mutex_destroy(&p.lock);
-}
-
 static void all(void **state)
 {
 	struct parked p;
@@ -516,19 +496,12 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_id),
-		cmocka_unit_test(by_revision),
-		cmocka_unit_test(all),
-		cmocka_unit_test(parking),
-		cmocka_unit_test(interrupted),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(by_urgent_number),
-		cmocka_unit_test(asked),
-		cmocka_unit_test(handed_over),
-		cmocka_unit_test(resumed),
-		cmocka_unit_test(failed),
-		cmocka_unit_test(turns),
-		cmocka_unit_test(no_memory_for_addresses),
+		cmocka_unit_test(by_id),     cmocka_unit_test(all),
+		cmocka_unit_test(parking),   cmocka_unit_test(interrupted),
+		cmocka_unit_test(addresses), cmocka_unit_test(by_urgent_number),
+		cmocka_unit_test(asked),     cmocka_unit_test(handed_over),
+		cmocka_unit_test(resumed),   cmocka_unit_test(failed),
+		cmocka_unit_test(turns),     cmocka_unit_test(no_memory_for_addresses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

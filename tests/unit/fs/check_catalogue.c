@@ -2,6 +2,7 @@
 #include "images_fixture.h"
 
 #include "fs/call/runners.h"
+#include "fs/images/catalogue.h"
 #include "fs/images/stable.h"
 
 #include <errno.h>
@@ -91,26 +92,50 @@ static void files_that_go(void **state)
 	assert_null(current(f));
 }
 
-/* It is resumed as soon as a scan meets that file, before the scan ends, and not for the image's others. */
+static void note_gone(void *user, dev_t dev, ino_t ino)
+{
+	(void)dev;
+	*(ino_t *)user = ino;
+}
+
+static enum call_state looked(struct images_fixture *f, const struct call *call)
+{
+	struct list woken;
+	list_init(&woken);
+	f->pass++;
+	images_looked(&f->images, &woken);
+	return call->state;
+}
+
+/* It is resumed after a look that has met another file of the image, and not while the image has none. */
 static void a_call_waits_for_a_file_that_was_replaced(void **state)
 {
 	struct images_fixture *f = *state;
+	ino_t gone = 0;
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	scanned(f, 0);
 	struct runners runners = {.lock = &f->images.lock};
 	struct call call = {.runners = &runners, .state = CALL_PARKED, .wait.revision = current(f)};
+	struct call other = {.runners = &runners, .state = CALL_PARKED};
 	mutex_lock(&f->images.lock);
 	list_append(&f->images.scan_waiters, &call.link);
+	list_append(&f->images.scan_waiters, &other.link);
 	mutex_unlock(&f->images.lock);
 	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 2));
-	assert_int_equal(call.state, CALL_PARKED);
 	put_as(f, "00", source_file("other", SOURCE_DWARF));
-	assert_int_equal(call.state, CALL_PARKED);
+	assert_int_equal(looked(f, &call), CALL_PARKED);
+	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 2));
+	assert_true(images_forget_path(&f->images, "debug", f->pass, note_gone, &gone));
+	f->pass++;
+	assert_true(images_forget_path(&f->images, "program", f->pass, note_gone, &gone));
+	assert_true(call.wait.revision->stale);
+	assert_int_equal(looked(f, &call), CALL_PARKED);
 	put(f, WITH(debug_file(), w.ino = 1, w.size = 1));
-	assert_int_equal(call.state, CALL_TAKEN);
-	assert_true(list_empty(&f->images.scan_waiters));
-	scanned(f, 0);
+	assert_int_equal(call.state, CALL_PARKED);
+	assert_int_equal(looked(f, &call), CALL_TAKEN);
+	assert_int_equal(looked(f, &other), CALL_PARKED);
+	list_remove(&other.link);
 }
 
 int main(void)

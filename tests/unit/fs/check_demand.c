@@ -736,6 +736,14 @@ static void waited_for(void **state)
 	expect_call_on(&c, rev, (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE}, &calls);
 	assert_int_equal(ended_with, 0);
 	assert_int_equal(scans, 1);
+	/* Without a file the image waits for the next scan, too. */
+	rev = current(f);
+	scanned(f, 0);
+	scanned(f, 0);
+	assert_true(rev->stale);
+	expect_call_on(&c, rev, (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE},
+		       &f->images.scan_waiters);
+	assert_int_equal(scans, 2);
 	ended_calls = NULL;
 	end_conversions(&c);
 }
