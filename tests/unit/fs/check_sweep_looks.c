@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "fs/call/call.h"
+#include "fs/call/runners.h"
 #include "fs/images/image_find.h"
 #include "gsym/base/vec.h"
 
@@ -219,12 +221,46 @@ static void events_that_need_a_walk(void **state)
 	assert_true(is_called(s, "01", "a") && is_called(s, "01", "hard"));
 }
 
+const struct fuse_ctx *fuse_req_ctx(fuse_req_t req)
+{
+	static const struct fuse_ctx context;
+	(void)req;
+	return &context;
+}
+
+/* A call that waits since the file of its image was replaced is handed to a runner. */
+static void events_of_replaced_files(void **state)
+{
+	struct scanned_source *s = *state;
+	struct images *images = &s->f->images;
+	struct runners runners;
+	struct list woken;
+	list_init(&woken);
+	make_file(s, "a", "01 Ed");
+	walk_all(s, 0);
+	runners_init(&runners, &images->lock, &call_runner_kind, &images->readers);
+	struct call call = {
+		.runners = &runners, .state = CALL_PARKED, .wait.revision = revision_of(s->f, "01")};
+	mutex_lock(&images->lock);
+	list_append(&images->scan_waiters, &call.link);
+	mutex_unlock(&images->lock);
+	make_file(s, "a", "01 Edt");
+	look_at(s, "a", 0);
+	mutex_lock(&images->lock);
+	assert_true(list_empty(&images->scan_waiters));
+	runners_stop(&runners, &woken);
+	mutex_unlock(&images->lock);
+	assert_ptr_equal(woken.next, &call.link);
+	runners_deinit(&runners);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SWEEP_TEST(hashed),
 		SWEEP_TEST(hashed_too_late),
 		SWEEP_TEST(events),
+		SWEEP_TEST(events_of_replaced_files),
 		SWEEP_TEST(events_of_directories),
 		SWEEP_TEST(events_that_need_a_walk),
 	};
