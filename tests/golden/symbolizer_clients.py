@@ -161,11 +161,12 @@ class Clients(unittest.TestCase):
             self.skipTest("perf may not record here: " + record.stderr.strip()[-200:])
 
     def test_perf_inlined(self):
-        """With inlined calls, all of perf's own lines; where there is no file GNU's program says :?, of which perf makes :0."""
+        """With inlined calls, all of perf's own lines; where there is no file GNU's program says :?, of which perf makes :0.
+        A report adds up samples of one line: only those of the program, since other files may be told by other names."""
         self.record()
         for argv in (("script", "-F", "ip,sym,srcline", "--inline"), ("script", "-F", "ip,sym,symoff,dso,srcline"),
-                     ("report", "--stdio", "-g", "caller,srcline", "--no-children", "-F", "overhead,sym,srcline"),
-                     ("report", "--stdio", "--inline", "-g", "caller,function", "-F", "overhead,srcline")):
+                     ("report", "--stdio", "--dsos", "busy", "-g", "caller,srcline", "--no-children", "-F", "overhead,sym,srcline"),
+                     ("report", "--stdio", "--dsos", "busy", "--inline", "-g", "caller,function", "-F", "overhead,srcline")):
             argv = ("perf", argv[0], "-i", "data", *argv[1:])
             found = [self.run_in(*argv, env=env) for env in (self.env, self.with_ours())]
             lines = [[line for line in done.stdout.splitlines() if line != "  :0" and not line.startswith("# (Tip: ")] for done in found]
