@@ -19,13 +19,19 @@ static mode_t current_umask(void)
 
 static int open_in_place(struct out_file *out, struct gsym_diag *diag)
 {
-	out->fd = open(out->path, O_RDWR | O_CLOEXEC);
+	out->fd = open(out->path, O_RDWR | O_TRUNC | O_CLOEXEC);
 	return out->fd < 0 ? diag_set(diag, -errno, "%s: %s", out->path, strerror(errno)) : 0;
+}
+
+/* What is replaced. */
+static const char *name_of(const struct out_file *out)
+{
+	return out->target ? out->target : out->path;
 }
 
 static int open_temp(struct out_file *out, struct gsym_diag *diag)
 {
-	if (asprintf(&out->temp, "%s.XXXXXX", out->path) < 0) {
+	if (asprintf(&out->temp, "%s.XXXXXX", name_of(out)) < 0) {
 		out->temp = NULL;
 		return -ENOMEM;
 	}
@@ -43,12 +49,28 @@ static int open_temp(struct out_file *out, struct gsym_diag *diag)
 	return 0;
 }
 
+/* Follows a link. Whether the file can be replaced by its name: there is none yet, or it is a regular one. */
+static int find_target(struct out_file *out, bool *ret_replace, struct gsym_diag *diag)
+{
+	struct stat st, link;
+	*ret_replace = true;
+	if (stat(out->path, &st))
+		return 0;
+	*ret_replace = S_ISREG(st.st_mode);
+	if (!*ret_replace || lstat(out->path, &link) || !S_ISLNK(link.st_mode))
+		return 0;
+	out->target = realpath(out->path, NULL);
+	*ret_replace = out->target;
+	return out->target || errno != ENOMEM ? 0 : diag_set(diag, -ENOMEM, "%s: no memory", out->path);
+}
+
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag)
 {
-	struct stat st;
+	bool replace;
 	*ret = (struct out_file){.path = path, .fd = -1};
-	int err = stat(path, &st) == 0 && !S_ISREG(st.st_mode) ? open_in_place(ret, diag)
-							       : open_temp(ret, diag);
+	int err = find_target(ret, &replace, diag);
+	if (!err)
+		err = replace ? open_temp(ret, diag) : open_in_place(ret, diag);
 	if (err)
 		out_file_discard(ret);
 	return err;
@@ -60,7 +82,7 @@ int out_file_publish(struct out_file *out, struct gsym_diag *diag)
 	int fd = out->fd;
 	out->fd = -1;
 	/* Network file systems and full disks may report errors at close(). */
-	if (close(fd) || (out->temp && rename(out->temp, out->path)))
+	if (close(fd) || (out->temp && rename(out->temp, name_of(out))))
 		err = diag_set(diag, -errno, "%s: %s", out->path, strerror(errno));
 	if (!err && out->temp) {
 		free(out->temp);
@@ -84,6 +106,7 @@ void out_file_discard(struct out_file *out)
 	if (out->temp)
 		unlink(out->temp);
 	free(out->temp);
-	out->temp = NULL;
+	free(out->target);
+	out->temp = out->target = NULL;
 	out->fd = -1;
 }

@@ -12,11 +12,15 @@
 
 struct out_file {
 	const char *path; /* borrowed from the caller */
-	char *temp;       /* NULL if @path is written in place, being a special file */
+	char *target;     /* the file that @path links to; NULL: it is no link, or one to nothing */
+	char *temp;       /* NULL if the file is written in place */
 	int fd;
 };
 
-/* Opens a file that is to become @path. A @path that exists and is no regular file is written in place. */
+/*
+ * Opens a file that is to become @path, or what that is a symbolic link to, as /dev/stdout may be. What is not
+ * a regular file, or has no name any more, is written in place.
+ */
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag);
 
 /* Gives the file its name and closes it. After a failure the temporary file is removed. */
