@@ -204,25 +204,34 @@ void images_deinit(struct image_files *images)
 	vec_free(&images->list);
 }
 
+/* Prints why a file of the mount cannot be used, for which there is no image then; passes -ENOMEM on. */
+static int refuse(struct image_files *images, const char *path, int err, const struct gsym_diag *diag)
+{
+	if (err == -ENOMEM)
+		return err;
+	fail(path, err, diag);
+	images->failed = true;
+	return -ENOENT;
+}
+
 /*
  * Reads the image base and the segments from the file "status": in GSYM the base is known only if no function
- * precedes it, and segments are not. 0 or -ENOMEM.
+ * precedes it, and segments are not. 0, also without the file, or the error of reading it.
  */
-static int read_map(const char *directory, struct image_file *file)
+static int read_map(const char *path, struct image_file *file)
 {
-	char path[PATH_MAX];
 	struct text_buf text = {0};
-	int err = 0;
-	if (snprintf(path, sizeof(path), "%s/status", directory) >= (int)sizeof(path))
-		return 0;
 	FILE *status = fopen(path, "re");
 	if (!status)
-		return errno == ENOMEM ? -ENOMEM : 0;
+		return errno == ENOENT ? 0 : -errno;
 	file->map = malloc(sizeof(*file->map));
-	if (!file->map || !text_reserve(&text, NOTES_MAX))
-		err = -ENOMEM;
+	int err = file->map && text_reserve(&text, NOTES_MAX) ? 0 : -ENOMEM;
 	if (!err) {
+		errno = 0;
 		text.n = fread(text.v, 1, NOTES_MAX, status);
+		err = ferror(status) ? -(errno ? errno : EIO) : 0;
+	}
+	if (!err) {
 		notes_read_map((struct span){(const uint8_t *)text.v, text.n}, file->map);
 		file->base = file->map->base;
 	}
@@ -246,17 +255,22 @@ static int open_mounted(struct image_files *images, const char *id, struct image
 	snprintf(path, sizeof(path), "%s/image.gsym", directory);
 	struct gsym_diag diag = {""};
 	int err = add(images, path, id, &diag);
-	if (err && err != -ENOENT && err != -ENOMEM)
-		fail(path, err, &diag);
 	if (err)
-		return err == -ENOMEM ? err : -ENOENT;
+		return err == -ENOENT ? err : refuse(images, path, err, &diag);
 	*ret = &images->list.v[images->list.n - 1];
-	return read_map(directory, *ret);
+	snprintf(path, sizeof(path), "%s/status", directory);
+	err = read_map(path, *ret);
+	if (err) {
+		close_image(*ret);
+		images->list.n--;
+		return refuse(images, path, err, NULL);
+	}
+	return 0;
 }
 
 /*
  * Copies the only name in the directory to @id unless it is there already. -ENOTUNIQ when there is another
- * name; -ENOMEM.
+ * name; the error of reading the directory, if there is one.
  */
 static int read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
 {
@@ -264,16 +278,17 @@ static int read_single_name(const char *directory, char id[static FILTER_ID_SIZE
 	const struct dirent *entry;
 	bool one = true;
 	if (!names)
-		return errno == ENOMEM ? -ENOMEM : 0;
-	while (one && (entry = readdir(names))) {
+		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0 : -errno;
+	while (one && (errno = 0, entry = readdir(names))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		if (!id[0] && strlen(entry->d_name) < FILTER_ID_SIZE)
 			strcpy(id, entry->d_name);
 		one = strcmp(id, entry->d_name) == 0;
 	}
+	int err = !one ? -ENOTUNIQ : -errno;
 	closedir(names);
-	return one ? 0 : -ENOTUNIQ;
+	return err;
 }
 
 /* The image of the mount with a file of the module's name, if it is the only one. */
@@ -289,10 +304,13 @@ static int open_by_name(struct image_files *images, const struct filter_module *
 		}
 	}
 	bool has_release = module->is_kernel && module->release[0] && strcmp(module->name, "vmlinux") == 0;
-	for (unsigned i = 0; !err && !(has_release && id[0]) && image_name_of(module, i, name); i++)
+	for (unsigned i = 0; !err && !(has_release && id[0]) && image_name_of(module, i, name); i++) {
 		err = snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) < (int)sizeof(path)
 			      ? read_single_name(path, id)
 			      : -ENOENT;
+		if (err && err != -ENOENT && err != -ENOTUNIQ)
+			err = refuse(images, path, err, NULL);
+	}
 	if (!err)
 		err = id[0] ? open_mounted(images, id, ret) : -ENOENT;
 	if (!err && !(*ret)->by_name && !((*ret)->by_name = strdup(first)))

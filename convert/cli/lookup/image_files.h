@@ -27,6 +27,7 @@ struct image_files {
 	const char *mount; /* where gsymfs is mounted; NULL: nowhere */
 	bool wants_root;   /* determine the directories of source files */
 	bool by_name;      /* find images there by file name, too, if the log has no id */
+	bool failed;       /* set when a file there cannot be read or converted, which was printed */
 	VEC(struct image_file) list;
 	size_t n_given; /* the first of them are operands, the rest are of the mount */
 };

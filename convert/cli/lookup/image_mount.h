@@ -15,7 +15,7 @@
  * @ret:      gsym_reader_close() frees it
  * @ret_base: the address of what is loaded first; unchanged where that is not known
  *
- * 0; -ENOENT if no mount has it, or lets this user read it; -ENOMEM.
+ * 0; -ENOENT if no mount has it, or lets this user read it; the error of reading it where that fails.
  */
 int image_mount_open(const char *id, struct gsym_reader **ret, uint64_t *ret_base);
 

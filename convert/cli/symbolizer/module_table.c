@@ -166,12 +166,17 @@ static int open_id(struct opening *opening)
 	for (size_t i = 0; i <= size; i++)
 		id[i] = module->name[i] >= 'A' && module->name[i] <= 'F' ? (char)(module->name[i] | 0x20)
 									 : module->name[i];
-	if (image_mount_open(id, &module->image.opened, &module->image.base) == 0) {
+	int mount_err = image_mount_open(id, &module->image.opened, &module->image.base);
+	if (!mount_err) {
 		module->image.reader = module->image.opened;
 		module->image.demangle = DEMANGLE_AUTO;
 		return 0;
 	}
-	return open_debug_file(opening, id);
+	int err = open_debug_file(opening, id);
+	if (err == -ENOENT && mount_err != -ENOENT)
+		return diag_set(&module->diag, mount_err, "cannot read the mounted image: %s",
+				strerror(-mount_err));
+	return err;
 }
 
 /* ---- The table ---- */
