@@ -91,9 +91,10 @@ static bool remove_file(struct prune *p, const char *name, int64_t used)
 		say(stdout, "%s", name);
 		return true;
 	}
-	if (fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) || time_of_use(&st) != used)
+	bool is_there = fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (is_there && time_of_use(&st) != used)
 		return false;
-	if (unlinkat(p->dir, name, 0) == 0)
+	if (is_there && unlinkat(p->dir, name, 0) == 0)
 		return true;
 	if (errno != ENOENT)
 		note_error(p, name, -errno);
@@ -134,8 +135,11 @@ static int visit(struct prune *p, const char *below, const char *base, bool has_
 	if (strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
 	    snprintf(name, sizeof(name), "%s/%s", below, base) >= (int)sizeof(name))
 		return 0;
-	if (fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0; /* deleted meanwhile */
+	if (fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		if (errno != ENOENT) /* deleted meanwhile */
+			note_error(p, name, -errno);
+		return 0;
+	}
 	if (S_ISDIR(st.st_mode))
 		return has_pairs && is_hex_pair(base) ? walk(p, name, false) : 0;
 	return S_ISREG(st.st_mode) ? note_file(p, name, &st) : 0;
@@ -153,8 +157,10 @@ static int walk(struct prune *p, const char *below, bool has_pairs)
 			close(fd);
 		return 0;
 	}
-	for (struct dirent *entry; !err && (entry = readdir(dir));)
+	for (struct dirent *entry; !err && (errno = 0, entry = readdir(dir));)
 		err = visit(p, below, entry->d_name, has_pairs);
+	if (!err && errno)
+		note_error(p, below, -errno);
 	closedir(dir);
 	return err;
 }
