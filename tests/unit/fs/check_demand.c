@@ -642,9 +642,9 @@ static void outcomes(void **state)
 /* ---- Those that wait for a conversion ---- */
 
 static struct list *ended_calls; /* in place of their answers */
-static int ended_with;
-static bool ended_here;
-static unsigned scans;
+static _Atomic int ended_with;   /* set by threads of the queue, as are the next two */
+static _Atomic bool ended_here;
+static _Atomic unsigned scans;
 
 void __wrap_calls_fail(struct list *woken, int err, bool here);
 void __wrap_calls_resume(struct list *woken);
