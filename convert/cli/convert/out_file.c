@@ -19,19 +19,13 @@ static mode_t current_umask(void)
 
 static int open_in_place(struct out_file *out, struct gsym_diag *diag)
 {
-	out->fd = open(out->path, O_RDWR | O_TRUNC | O_CLOEXEC);
+	out->fd = open(out->path, O_RDWR | O_CLOEXEC);
 	return out->fd < 0 ? diag_set(diag, -errno, "%s: %s", out->path, strerror(errno)) : 0;
-}
-
-/* What is replaced. */
-static const char *name_of(const struct out_file *out)
-{
-	return out->target ? out->target : out->path;
 }
 
 static int open_temp(struct out_file *out, struct gsym_diag *diag)
 {
-	if (asprintf(&out->temp, "%s.XXXXXX", name_of(out)) < 0) {
+	if (asprintf(&out->temp, "%s.XXXXXX", out->path) < 0) {
 		out->temp = NULL;
 		return -ENOMEM;
 	}
@@ -49,28 +43,21 @@ static int open_temp(struct out_file *out, struct gsym_diag *diag)
 	return 0;
 }
 
-/* Follows a link. Whether the file can be replaced by its name: there is none yet, or it is a regular one. */
-static int find_target(struct out_file *out, bool *ret_replace, struct gsym_diag *diag)
+/* Whether it is a link to a descriptor, as /dev/stdout is, which is not to be replaced by a file. */
+static bool names_descriptor(const char *path)
 {
-	struct stat st, link;
-	*ret_replace = true;
-	if (stat(out->path, &st))
-		return 0;
-	*ret_replace = S_ISREG(st.st_mode);
-	if (!*ret_replace || lstat(out->path, &link) || !S_ISLNK(link.st_mode))
-		return 0;
-	out->target = realpath(out->path, NULL);
-	*ret_replace = out->target;
-	return out->target || errno != ENOMEM ? 0 : diag_set(diag, -ENOMEM, "%s: no memory", out->path);
+	static const char proc[] = "/proc/";
+	char to[sizeof(proc)];
+	const size_t n = sizeof(proc) - 1;
+	return readlink(path, to, n) == (ssize_t)n && memcmp(to, proc, n) == 0;
 }
 
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag)
 {
-	bool replace;
+	struct stat st;
 	*ret = (struct out_file){.path = path, .fd = -1};
-	int err = find_target(ret, &replace, diag);
-	if (!err)
-		err = replace ? open_temp(ret, diag) : open_in_place(ret, diag);
+	bool is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	int err = is_special || names_descriptor(path) ? open_in_place(ret, diag) : open_temp(ret, diag);
 	if (err)
 		out_file_discard(ret);
 	return err;
@@ -82,7 +69,7 @@ int out_file_publish(struct out_file *out, struct gsym_diag *diag)
 	int fd = out->fd;
 	out->fd = -1;
 	/* Network file systems and full disks may report errors at close(). */
-	if (close(fd) || (out->temp && rename(out->temp, name_of(out))))
+	if (close(fd) || (out->temp && rename(out->temp, out->path)))
 		err = diag_set(diag, -errno, "%s: %s", out->path, strerror(errno));
 	if (!err && out->temp) {
 		free(out->temp);
@@ -106,7 +93,6 @@ void out_file_discard(struct out_file *out)
 	if (out->temp)
 		unlink(out->temp);
 	free(out->temp);
-	free(out->target);
-	out->temp = out->target = NULL;
+	out->temp = NULL;
 	out->fd = -1;
 }

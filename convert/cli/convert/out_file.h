@@ -12,14 +12,13 @@
 
 struct out_file {
 	const char *path; /* borrowed from the caller */
-	char *target;     /* the file that @path links to; NULL: none */
-	char *temp;       /* NULL if the file is written in place */
+	char *temp;       /* NULL if @path is written in place */
 	int fd;
 };
 
 /*
- * Opens a file that is to become @path, or what that is a symbolic link to, as /dev/stdout may be. What is no
- * regular file, or has no name any more, is written in place.
+ * Opens a file that is to become @path; a symbolic link is replaced. What exists and is no regular file is
+ * written in place, and so is one that a link into /proc leads to, as /dev/stdout is.
  */
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag);
 

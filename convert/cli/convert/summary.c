@@ -2,7 +2,6 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/escape.h"
-#include "convert/cli/convert/out_file.h"
 #include "convert/cli/message.h"
 
 #include <errno.h>
@@ -130,20 +129,17 @@ static void append_json(struct text_buf *out, const struct convert_summary *summ
 
 int summary_write_json(const char *path, const struct convert_summary *summary, struct gsym_diag *diag)
 {
-	struct out_file file;
-	int err = out_file_open(path, &file, diag);
-	if (err)
-		return err;
 	struct text_buf out = {0};
 	append_json(&out, summary);
-	if (out.failed)
-		err = diag_set(diag, -ENOMEM, "%s: no memory", path);
-	else if (dprintf(file.fd, "%.*s", (int)out.n, out.v) < 0) /* it may be a pipe */
+	int err = out.failed ? diag_set(diag, -ENOMEM, "%s: no memory", path) : 0;
+	FILE *file = err ? NULL : fopen(path, "we");
+	if (!err && !file)
+		err = diag_set(diag, -errno, "%s: %s", path, strerror(errno));
+	if (file && fwrite(out.v, 1, out.n, file) != out.n)
+		err = diag_set(diag, -EIO, "%s: write failed", path);
+	if (file && fclose(file) && !err)
 		err = diag_set(diag, -errno, "%s: %s", path, strerror(errno));
 	text_deinit(&out);
-	if (!err)
-		return out_file_publish(&file, diag);
-	out_file_discard(&file);
 	return err;
 }
 

@@ -35,24 +35,21 @@ j
 keep
 program
 program.gsym
-# A link stays, and what it leads to becomes the output; so with /dev/stdout, which is such a link.
-$ mkdir links && echo before > links/file && ln -s file links/link && ln -s nothing links/dangling && ln -s /proc/self/fd/1 links/stdout
-$ gsym convert --quiet -o links/link "$ELF" && cmp links/file out/a.gsym && readlink links/link
-file
-$ gsym convert --quiet -o links/dangling "$ELF" && cmp links/dangling out/a.gsym && ls links
-dangling
-file
-link
-stdout
+# A link is replaced, unless it leads to a descriptor, as /dev/stdout does; also where that is closed.
+$ mkdir links && echo before > links/file && ln -s file links/link && ln -s /proc/self/fd/1 links/stdout
+$ gsym convert --quiet -o links/link "$ELF" && cmp links/link out/a.gsym && cat links/file
+before
 $ gsym convert --quiet -o links/stdout "$ELF" > links/file && cmp links/file out/a.gsym && readlink links/stdout
 /proc/self/fd/1
-$ sh -c 'exec >links/gone 3<links/gone; rm links/gone; gsym convert --quiet -o links/stdout "$ELF"; cat <&3 >&2' 2>&1 | cmp - out/a.gsym && ls links
-dangling
-file
-link
-stdout
+$ gsym convert --quiet -o links/stdout "$ELF" >&-
+gsym: links/stdout: No such file or directory
+[1]
 $ gsym convert --quiet --json-summary-file=links/stdout -o out/d.gsym "$ELF" | cut -c1-21
 {"error-categories":{
+$ ls -F links
+file
+link
+stdout@
 $ gsym convert missing
 gsym: missing: cannot open: No such file or directory
 [1]
