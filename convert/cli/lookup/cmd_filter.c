@@ -146,7 +146,7 @@ static int run_filter(int argc, char **argv)
 	status = images_open_all(&command_filter, &f.images, argc, argv);
 	if (status == STATUS_OK)
 		status = filter_log(&f);
-	if (status == STATUS_OK && f.images.failed)
+	if (status == STATUS_OK && f.images.refused.n)
 		status = STATUS_FAILED;
 	images_deinit(&f.images);
 	return status;

@@ -344,7 +344,7 @@ static int run_stack(int argc, char **argv)
 	status = images_open_all(&command_stack, &s.images, argc, argv);
 	if (status == STATUS_OK)
 		status = resolve_all(&s);
-	if (status == STATUS_OK && s.images.failed)
+	if (status == STATUS_OK && s.images.refused.n)
 		status = STATUS_FAILED;
 	images_deinit(&s.images);
 	return status;

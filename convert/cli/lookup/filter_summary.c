@@ -41,6 +41,8 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 	bool mounted = images->mount;
 	switch (frame->cause) {
 	case FILTER_NO_IMAGE:
+		if (images->refused.n)
+			return "not found, but not all of the mount could be read, see above";
 		if (frame->module.id[0])
 			return mounted ? "not mounted; add the file with this id to SOURCE"
 				       : "no FILE has this id; give the GSYM file of that build, or --mount";

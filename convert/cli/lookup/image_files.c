@@ -202,16 +202,30 @@ void images_deinit(struct image_files *images)
 		close_image(&images->list.v[i]);
 	}
 	vec_free(&images->list);
+	for (size_t i = 0; i < images->refused.n; i++)
+		free(images->refused.v[i]);
+	vec_free(&images->refused);
 }
 
-/* Prints why a file of the mount cannot be used, for which there is no image then; passes -ENOMEM on. */
+/*
+ * Prints once why a file of the mount cannot be used, for which there is no image then; passes -ENOMEM on.
+ * The next frame reads it again: the fault may be over.
+ */
 static int refuse(struct image_files *images, const char *path, int err, const struct gsym_diag *diag)
 {
 	if (err == -ENOMEM)
 		return err;
+	for (size_t i = 0; i < images->refused.n; i++)
+		if (strcmp(images->refused.v[i], path) == 0)
+			return -ENOENT;
 	fail(path, err, diag);
-	images->failed = true;
-	return -ENOENT;
+	if (images->refused.n >= IMAGES_MAX)
+		return -ENOENT;
+	char *copy = strdup(path);
+	if (copy && vec_push(&images->refused, copy) == 0)
+		return -ENOENT;
+	free(copy);
+	return -ENOMEM;
 }
 
 /*

@@ -27,9 +27,9 @@ struct image_files {
 	const char *mount; /* where gsymfs is mounted; NULL: nowhere */
 	bool wants_root;   /* determine the directories of source files */
 	bool by_name;      /* find images there by file name, too, if the log has no id */
-	bool failed;       /* set when a file there cannot be read or converted, which was printed */
 	VEC(struct image_file) list;
-	size_t n_given; /* the first of them are operands, the rest are of the mount */
+	size_t n_given;      /* the first of them are operands, the rest are of the mount */
+	VEC(char *) refused; /* paths there that could not be read or converted; each was printed once */
 };
 
 /* Parses --mount into a struct image_files: images are also looked up below that directory. */

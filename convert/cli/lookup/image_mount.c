@@ -36,14 +36,14 @@ static int open_below(const char *mount, const char *id, struct gsym_reader **re
 	snprintf(path, sizeof(path), "%s/image.gsym", directory);
 	struct gsym_reader *reader;
 	int err = gsym_reader_open(path, &reader, NULL);
-	if (err)
-		return err == -EACCES || err == -ENOTDIR ? -ENOENT : err;
-	err = read_base(directory, ret_base);
-	if (err)
-		gsym_reader_close(reader);
-	else
-		*ret = reader;
-	return err;
+	if (!err) {
+		err = read_base(directory, ret_base);
+		if (err)
+			gsym_reader_close(reader);
+		else
+			*ret = reader;
+	}
+	return err == -EACCES || err == -ENOTDIR ? -ENOENT : err;
 }
 
 /* "fuse.gsymfs", "gsymfs", or "fuse" of "gsymfs#SOURCE": the ways to name it that mount(8) knows. */

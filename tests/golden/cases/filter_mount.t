@@ -32,3 +32,36 @@ $ printf '    #0 0x5581f7f2a00c  (/opt/app/plain+0xc)\n    #1 0x5581f7f2a00c  (/
     #0 0x5581f7f2a00c in main /src/app/main.cc:11
     #1 0x5581f7f2a00c in f::one() /src/app/fold.cc:5
 gsym: 2 of 2 frames explained
+# What cannot be read is told once, and is no success: another image may have the name.
+$ mkdir m/deadbeef00010204 && ln -s loop m/loop && ln -s loop m/deadbeef00010204/image.gsym && ln -s loop m/deadbeef00010204/loop && ln -s ../loop m/by-name/odd
+$ for i in 1 2 3; do printf '    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010204)\n\n'; done | gsym filter --mount=m
+gsym: m/deadbeef00010204/image.gsym: Too many levels of symbolic links
+    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010204)
+
+    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010204)
+
+    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010204)
+
+gsym: 0 of 3 frames explained
+gsym: /opt/app/plain (deadbeef00010204): 3 frames not explained: not found, but not all of the mount could be read, see above
+[1]
+$ printf '    #0 0x5581f7f2a00c  (/opt/app/odd+0xc)\n' | gsym filter --mount=m --by-name
+gsym: m/by-name/odd: Too many levels of symbolic links
+    #0 0x5581f7f2a00c  (/opt/app/odd+0xc)
+gsym: 0 of 1 frames explained
+gsym: /opt/app/odd: 1 frame not explained: not found, but not all of the mount could be read, see above
+[1]
+$ printf 'by-name/odd/base/0x1000 0x100c\n\ndeadbeef00010203/base/0x1000 0x100c\n' | gsym stack --mount=m
+gsym: m/by-name/odd: Too many levels of symbolic links
+#0  ?? at ??:0
+
+#0  square at /src/app/include/shape.h:3
+     (inlined by) Shape::area() const at /src/app/include/shape.h:8
+     (inlined by) main at /src/app/main.cc:11
+
+[1]
+$ rm m/deadbeef00010203/status && mkdir m/deadbeef00010203/status && printf 'deadbeef00010203/base/0x1000 0x100c\n' | gsym stack --mount=m
+gsym: m/deadbeef00010203/status: Is a directory
+#0  ?? at ??:0
+
+[1]
