@@ -51,17 +51,14 @@ gsym: m/by-name/odd: Too many levels of symbolic links
 gsym: 0 of 1 frames explained
 gsym: /opt/app/odd: 1 frame not explained: not found, but not all of the mount could be read, see above
 [1]
-$ printf 'by-name/odd/base/0x1000 0x100c\n\ndeadbeef00010203/base/0x1000 0x100c\n' | gsym stack --mount=m
+$ printf 'by-name/odd/base/0x1000 0x100c\n\ndeadbeef00010203/base/0x1000 0x100c\n' | gsym stack --format=tsv --mount=m
 gsym: m/by-name/odd: Too many levels of symbolic links
-#0  ?? at ??:0
-
-#0  square at /src/app/include/shape.h:3
-     (inlined by) Shape::area() const at /src/app/include/shape.h:8
-     (inlined by) main at /src/app/main.cc:11
-
+0	0	0	0x100c	0	??	0x0	??	0	-	-	??
+1	0	0	0x100c	0	square	0x0	/src/app/include/shape.h	3	i	deadbeef00010203	square
+1	0	0	0x100c	1	Shape::area() const	0x8	/src/app/include/shape.h	8	i	deadbeef00010203	_ZNK5Shape4areaEv
+1	0	0	0x100c	2	main	0xc	/src/app/main.cc	11	-	deadbeef00010203	main
 [1]
-$ rm m/deadbeef00010203/status && mkdir m/deadbeef00010203/status && printf 'deadbeef00010203/base/0x1000 0x100c\n' | gsym stack --mount=m
+$ rm m/deadbeef00010203/status && mkdir m/deadbeef00010203/status && printf 'deadbeef00010203/base/0x1000 0x100c\n' | gsym stack --format=tsv --mount=m
 gsym: m/deadbeef00010203/status: Is a directory
-#0  ?? at ??:0
-
+0	0	0	0x100c	0	??	0x0	??	0	-	-	??
 [1]
