@@ -37,8 +37,10 @@
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {
 	&command_convert,   &command_lookup, &command_stack,      &command_filter,
@@ -116,8 +118,22 @@ static int finish(int status)
 	return status;
 }
 
+/*
+ * Occupies standard descriptors that are closed, so that no output file gets one, and with it the messages.
+ * Reading and writing them fails as before.
+ */
+static bool occupy_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	if (!occupy_standard_descriptors())
+		return STATUS_FAILED; /* there may be nowhere to say so */
 	enum symbolizer_dialect dialect = argc ? symbolizer_dialect_of(argv[0]) : 0;
 	if (dialect)
 		return finish(symbolizer_main(dialect, argc, argv));

@@ -42,10 +42,17 @@ before
 $ gsym convert --quiet -o links/stdout "$ELF" > links/file && cmp links/file out/a.gsym && readlink links/stdout
 /proc/self/fd/1
 $ gsym convert --quiet -o links/stdout "$ELF" >&-
-gsym: links/stdout: No such file or directory
+gsym: links/stdout: Is a directory
 [1]
 $ gsym convert --quiet --json-summary-file=links/stdout -o out/d.gsym "$ELF" | cut -c1-21
 {"error-categories":{
+# Without standard streams no message gets into the output.
+$ gsym convert -o links/quiet "$ELF" 2>&- && cmp links/quiet out/a.gsym
+$ gsym convert -o links/quiet --json-summary-file=links/stdout "$ELF" <&- >&- 2>&-; echo $?; cmp links/quiet out/a.gsym
+1
+$ rm links/quiet; gsym lookup out/a.gsym main >&-
+gsym: standard output: Bad file descriptor
+[1]
 $ ls -F links
 file
 link
