@@ -1,6 +1,7 @@
 #include "convert/cli/convert/out_file.h"
 
 #include "gsym/base/diag.h"
+#include "gsym/base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,21 +44,28 @@ static int open_temp(struct out_file *out, struct gsym_diag *diag)
 	return 0;
 }
 
-/* Whether it is a link to a descriptor, as /dev/stdout is, which is not to be replaced by a file. */
+/* Whether it is the name of a descriptor, which may be a link and is not to be replaced by a file. */
 static bool names_descriptor(const char *path)
 {
-	static const char proc[] = "/proc/";
-	char to[sizeof(proc)];
-	const size_t n = sizeof(proc) - 1;
-	return readlink(path, to, n) == (ssize_t)n && memcmp(to, proc, n) == 0;
+	static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (strncmp(path, directories[i], strlen(directories[i])) == 0)
+			return !strchr(path + strlen(directories[i]), '/');
+	return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
+}
+
+/* A link is none, wherever it leads: in a directory from elsewhere that may be a disk. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
 }
 
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag)
 {
-	struct stat st;
 	*ret = (struct out_file){.path = path, .fd = -1};
-	bool is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-	int err = is_special || names_descriptor(path) ? open_in_place(ret, diag) : open_temp(ret, diag);
+	bool in_place = names_descriptor(path) || is_special(path);
+	int err = in_place ? open_in_place(ret, diag) : open_temp(ret, diag);
 	if (err)
 		out_file_discard(ret);
 	return err;

@@ -17,8 +17,8 @@ struct out_file {
 };
 
 /*
- * Opens a file that is to become @path; a symbolic link is replaced. What exists and is no regular file is
- * written in place, and so is one that a link into /proc leads to, as /dev/stdout is.
+ * Opens a file that is to become @path; a symbolic link is replaced, wherever it leads. What else exists and
+ * is no regular file is written in place, and so is what /dev/stdout, /dev/fd/N and the like name.
  */
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag);
 

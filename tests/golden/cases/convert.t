@@ -35,20 +35,20 @@ j
 keep
 program
 program.gsym
-# A link is replaced, unless it leads to a descriptor, as /dev/stdout does; also where that is closed.
-$ mkdir links && echo before > links/file && ln -s file links/link && ln -s /proc/self/fd/1 links/stdout
-$ gsym convert --quiet -o links/link "$ELF" && cmp links/link out/a.gsym && cat links/file
+# A link is replaced, also one to a device; the name of a descriptor is not, also where that is closed.
+$ mkdir links && echo before > links/file && ln -s file links/link && ln -s /dev/null links/null && ln -s /proc/self/fd/1 links/stdout
+$ for link in link null stdout; do gsym convert --quiet -o links/$link "$ELF" && cmp links/$link out/a.gsym; done; cat links/file
 before
-$ gsym convert --quiet -o links/stdout "$ELF" > links/file && cmp links/file out/a.gsym && readlink links/stdout
-/proc/self/fd/1
-$ gsym convert --quiet -o links/stdout "$ELF" >&-
-gsym: links/stdout: Is a directory
+$ gsym convert --quiet -o /proc/self/fd/1 "$ELF" > links/file && cmp links/file out/a.gsym
+$ sh -c 'exec >links/gone 3<links/gone; rm links/gone; gsym convert --quiet -o /dev/fd/1 "$ELF"; cat <&3 >&2' 2>&1 | cmp - out/a.gsym
+$ gsym convert --quiet -o /proc/self/fd/1 "$ELF" >&-
+gsym: /proc/self/fd/1: Is a directory
 [1]
-$ gsym convert --quiet --json-summary-file=links/stdout -o out/d.gsym "$ELF" | cut -c1-21
+$ gsym convert --quiet --json-summary-file=/dev/stdout -o out/d.gsym "$ELF" | cut -c1-21
 {"error-categories":{
 # Without standard streams no message gets into the output.
 $ gsym convert -o links/quiet "$ELF" 2>&- && cmp links/quiet out/a.gsym
-$ gsym convert -o links/quiet --json-summary-file=links/stdout "$ELF" <&- >&- 2>&-; echo $?; cmp links/quiet out/a.gsym
+$ gsym convert -o links/quiet --json-summary-file=/dev/stdout "$ELF" <&- >&- 2>&-; echo $?; cmp links/quiet out/a.gsym
 1
 $ rm links/quiet; gsym lookup out/a.gsym main >&-
 gsym: standard output: Bad file descriptor
@@ -56,7 +56,8 @@ gsym: standard output: Bad file descriptor
 $ ls -F links
 file
 link
-stdout@
+null
+stdout
 $ gsym convert missing
 gsym: missing: cannot open: No such file or directory
 [1]
