@@ -39,8 +39,6 @@ class Command:
 
 
 IDS = ("deadbeef00010203", "deadbeef00010204")  # of images
-
-
 LOGGED = r" +#0 0x1  \(/app/.*"  # a frame that is not explained
 
 
@@ -106,8 +104,7 @@ def commands(names, addresses):
     names = "".join(f"    #0 0x1  (/app/{name}+{offset})\n" for name in ("one", "two", "none"))
     yield Command("filter --by-name", "filter", "--mount=mount", "--by-name", text=names, partial=LOGGED)
     images = (IDS[0], "by-name/one", "by-name/two")
-    yield Command("stack --mount", "stack", "--mount=mount", text="".join(f"{image}/base/0 {offset}\n\n" for image in images),
-                  partial=r"#0 +0x\w+ \?\? .*")
+    yield Command("stack --mount", "stack", "--mount=mount", text="".join(f"{image}/base/0 {offset}\n\n" for image in images))
     yield Command("llvm-symbolizer --build-id", "llvm-symbolizer", "--relative-address", f"--build-id={IDS[0]}", offset, partial=r"\?\?.*|",
                   returns_zero=True, env={"GSYMFS_MOUNT": "mount"})
 

@@ -30,7 +30,7 @@ def results(build):
         tree = built.with_suffix("")
         outcome, _, output = built.read_text().strip().partition("\n")
         yield built.stem, "builds without a warning", outcome, output
-        if outcome == "SKIP":  # what an earlier run left there
+        if outcome == "SKIP":  # its logs, if there are any, are of an earlier run
             continue
         unstable = passed_repeatedly(tree)
         for test in logged(tree, "testlog"):
