@@ -71,6 +71,16 @@ static void put_failure(struct fixture *f, const char *message)
 	text_deinit(&text);
 }
 
+/* The size of its payload, in bytes. */
+static size_t failure_size(const char *message)
+{
+	struct text_buf text = {0};
+	share_failure_write(&text, message, (struct span){0});
+	size_t size = text_span(&text).size;
+	text_deinit(&text);
+	return size;
+}
+
 /* 0 if the object is believed, with its message. */
 static int check(struct fixture *f, const char *message)
 {
@@ -158,6 +168,11 @@ static void damaged_objects(void **state)
 	assert_int_equal(check(f, NULL), -EBADMSG);
 	char *longest = calloc(1, SHARED_FAILURE_MAX + 1);
 	memset(longest, 'x', SHARED_FAILURE_MAX);
+	longest[SHARED_FAILURE_MAX - failure_size("")] = 0;
+	assert_int_equal(failure_size(longest), SHARED_FAILURE_MAX);
+	put_failure(f, longest);
+	assert_int_equal(check(f, NULL), 0);
+	longest[strlen(longest)] = 'x';
 	put_failure(f, longest);
 	assert_int_equal(check(f, NULL), -EBADMSG);
 	/* GSYM that is none. */

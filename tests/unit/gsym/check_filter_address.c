@@ -179,6 +179,8 @@ static void kernel_offset(void **state)
 		  "Kernel Offset: 0x1c000000 from 0x1000 (relocation range: 0x0-0x1)\n0x1c001004 alpha at "
 		  "/src/a.c:5 "
 		  "\n");
+	check_log("Kernel Offset: 0x1c000000 from 0x1000\n000000001c001004\n",
+		  "Kernel Offset: 0x1c000000 from 0x1000\n000000001c001004 alpha at /src/a.c:5\n");
 	check_unchanged("Kernel Offset: 0x1c000000 from 0x1000\nLinux version 6\n0x1c001004 \n");
 	check_unchanged("Kernel Offset: disabled\nKernel Offset: 0x1 fro\n0x1c001004 \n");
 }
