@@ -1,6 +1,8 @@
 /* What a walk visits: each kind of entry, and paths of the longest size that fits. */
 #include "fs/scan/dir_walk.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -155,9 +157,69 @@ static void kinds_of_entries(void **state)
 	assert_int_equal(unlinkat(top, "o", AT_REMOVEDIR) | unlinkat(top, "p", AT_REMOVEDIR), 0);
 }
 
+/* ---- Directories that cannot be read to their end ---- */
+
+static int readdir_error; /* instead of the first entry; 0: none */
+static char warning[512];
+
+struct dirent *__real_readdir64(DIR *d);
+struct dirent *__wrap_readdir64(DIR *d);
+void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+struct dirent *__wrap_readdir64(DIR *d)
+{
+	if (!readdir_error)
+		return __real_readdir64(d);
+	errno = readdir_error;
+	return NULL;
+}
+
+void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
+{
+	va_list args;
+	assert_non_null(log);
+	assert_int_equal(level, LOG_LEVEL_WARNING);
+	va_start(args, fmt);
+	vsnprintf(warning, sizeof(warning), fmt, args);
+	va_end(args);
+}
+
+/* Files that it may have are not taken for gone, unless it is itself, or is not permitted. */
+static void cut_short(void **state)
+{
+	static const struct {
+		int error, result;
+		bool told;
+	} rows[] = {
+		{EIO, -EIO, true},  {ENOMEM, -ENOMEM, true}, {EACCES, 0, true},
+		{ENOENT, 0, false}, {ENOTDIR, 0, false},     {ELOOP, 0, false},
+		{EPERM, 0, true},   {ESTALE, -ESTALE, true}, {0, 0, false},
+	};
+	const struct log log = {.program = NULL};
+	size_t found;
+	const struct walk_visitor visitor = {
+		.dir = note_dir, .file = note_file, .user = &found, .stop_fd = -1, .log = &log};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		warning[0] = 0;
+		found = 0;
+		readdir_error = rows[i].error;
+		int err = walk(top, false, &visitor);
+		readdir_error = 0;
+		assert_int_equal(err, rows[i].result);
+		assert_int_equal(*warning != 0, rows[i].told);
+		assert_true(!rows[i].told || strstr(warning, strerror(rows[i].error)));
+		assert_int_equal(found, rows[i].error ? 0 : 2);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(longest_path),
-					   cmocka_unit_test(kinds_of_entries)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(longest_path),
+		cmocka_unit_test(kinds_of_entries),
+		cmocka_unit_test(cut_short),
+	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

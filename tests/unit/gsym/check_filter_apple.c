@@ -1,6 +1,8 @@
 /* Reports of Apple's systems through the filter, as text and JSON: frames before and after their images. */
 #include "filter_sample.h"
 
+#include "gsym/filter/filter_types.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +119,36 @@ static void apple_addresses(void **state)
 	check_unchanged("Last Exception Backtrace:\n(0x104a78004 x)\nBinary Images:\n" APPLE_IMAGE_A "\n");
 }
 
+/* A list of more bytes than are buffered of a stack: what was written is not written again after a wait. */
+static void apple_many_addresses(void **state)
+{
+	enum { MANY = 250, QUOTED = 700 };
+	char quote[QUOTED + 1];
+	struct text_buf in = {0}, expected = {0};
+	(void)state;
+	assert_true(MANY * QUOTED > FILTER_STACK_BYTES);
+	memset(quote, '>', QUOTED);
+	quote[QUOTED] = 0;
+	text_lit(&in, "Last Exception Backtrace:\n");
+	text_lit(&expected, "Last Exception Backtrace:\n");
+	text_str(&in, quote);
+	for (unsigned i = 0; i < MANY; i++) {
+		char frame[100];
+		text_str(&in, i ? " 0x00001044" : "(0x00001044");
+		text_str(&expected, quote);
+		snprintf(frame, sizeof(frame), "%-3u A                              0x0000000000001044 ", i);
+		text_str(&expected, frame);
+		text_lit(&expected, "f::one() (in A) + 4\n");
+	}
+	text_lit(&in, ")\nBinary Images:\n0x00001000 - 0x00001fff A <" ID "> /A\n\n");
+	text_lit(&expected, "Binary Images:\n0x00001000 - 0x00001fff A <" ID "> /A\n\n");
+	text_char(&in, 0);
+	text_char(&expected, 0);
+	check_log(in.v, expected.v);
+	text_deinit(&in);
+	text_deinit(&expected);
+}
+
 /* Of several rows at an address atos shows the first, and its readers expect that, all others the last. */
 static void first_row(void **state)
 {
@@ -198,8 +230,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(apple),           cmocka_unit_test(apple_first_frames),
 		cmocka_unit_test(apple_images),    cmocka_unit_test(apple_quoted),
-		cmocka_unit_test(apple_addresses), cmocka_unit_test(first_row),
-		cmocka_unit_test(ips_reports),     cmocka_unit_test(endless_report),
+		cmocka_unit_test(apple_addresses), cmocka_unit_test(apple_many_addresses),
+		cmocka_unit_test(first_row),       cmocka_unit_test(ips_reports),
+		cmocka_unit_test(endless_report),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ struct source {
 	void *data;
 	unsigned late; /* times to answer -EAGAIN yet, to each question */
 	unsigned asked;
+	unsigned late_at;            /* the question that is answered -EAGAIN, counted from 1; 0: none */
 	char name[FILTER_NAME_SIZE]; /* of the module asked for last */
 };
 
@@ -54,7 +55,7 @@ void running_begin(struct running *r);
 int running_feed(struct running *r, const char *text, enum filter_rest rest);
 void running_end(struct running *r);
 
-/* Whether the log comes out as expected, or as it was. */
+/* Whether the log comes out as expected, or as it was, whichever question for an image has to wait. */
 void check_log(const char *in, const char *expected);
 void check_unchanged(const char *in);
 

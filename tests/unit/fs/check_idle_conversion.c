@@ -1,0 +1,268 @@
+/* What an idle host converts: from the cache or by a worker, how it is counted, and when it is given up. */
+#include "images_fixture.h"
+
+#include "convert/os/mutex.h"
+#include "convert/run/share/share_again.h"
+#include "fs/call/call.h"
+#include "fs/call/runners.h"
+#include "fs/convert/queue.h"
+#include "fs/images/fragments.h"
+#include "fs/sys/metrics.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */, GIVEN_UP_MAX = 3, WORKER = 4711 };
+enum { HANGS_AFTER_SECONDS = 60 };
+
+struct run {
+	struct metrics metrics;
+	struct cache cache;
+	struct converter converter;
+	struct queue queue;
+};
+
+static struct run *run;
+static struct revision *rev;
+/* Of the next conversion: whether the cache has it, and how it ends. */
+static bool in_cache;
+static struct outcome next_outcome;
+/* Seen by the thread of the queue. */
+static _Atomic unsigned conversions, offers_again, given, resumed;
+static char one_offer;
+
+bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
+			       bool is_known, struct outcome *ret);
+void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
+			struct outcome *ret);
+struct share_offer *__wrap_share_again(const struct converter *converter,
+				       const struct convert_request *request, struct handle *handle);
+void __wrap_share_give(struct share *share, struct share_offer *offer);
+void __wrap_calls_resume(struct list *woken);
+int __wrap_sched_setscheduler(pid_t pid, int policy, const struct sched_param *param);
+
+/* It has one thread, no slot that others wait for, and ends when it is cancelled. */
+static void expect_idle(const struct converter *converter, const struct convert_request *request)
+{
+	assert_ptr_equal(converter->cache, &run->cache);
+	assert_int_equal(converter->threads, 1);
+	assert_null(converter->slots);
+	assert_string_equal(request->id, ID);
+	assert_ptr_equal(request->stop_fd, &run->queue.idle.cancel_fd);
+	assert_null(request->asked);
+}
+
+bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
+			       bool is_known, struct outcome *ret)
+{
+	expect_idle(converter, request);
+	assert_int_equal(is_known, rev->gsym_size != 0);
+	if (in_cache)
+		*ret = next_outcome;
+	return in_cache;
+}
+
+static pid_t idle_process;
+
+int __wrap_sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+	assert_int_equal(policy, SCHED_IDLE);
+	assert_int_equal(param->sched_priority, 0);
+	idle_process = pid;
+	return 0;
+}
+
+/* Its worker gets what processor time no other process wants. */
+static void expect_worker_that_gives_way(const struct convert_request *request)
+{
+	idle_process = 0;
+	request->worker(request->user, WORKER);
+	assert_int_equal(idle_process, WORKER);
+	assert_int_equal(atomic_load(&rev->worker), WORKER);
+	idle_process = -1;
+	request->worker(request->user, 0);
+	assert_int_equal(idle_process, -1);
+	assert_int_equal(atomic_load(&rev->worker), 0);
+}
+
+void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
+			struct outcome *ret)
+{
+	expect_idle(converter, request);
+	mutex_lock(&run->queue.images->lock);
+	assert_int_equal(rev->state, STATE_CONVERTING);
+	mutex_unlock(&run->queue.images->lock);
+	expect_worker_that_gives_way(request);
+	conversions++;
+	*ret = next_outcome;
+}
+
+struct share_offer *__wrap_share_again(const struct converter *converter,
+				       const struct convert_request *request, struct handle *handle)
+{
+	assert_ptr_equal(converter, &run->converter);
+	assert_string_equal(request->id, ID);
+	assert_ptr_equal(handle, next_outcome.handle);
+	offers_again++;
+	return (struct share_offer *)&one_offer;
+}
+
+void __wrap_share_give(struct share *share, struct share_offer *offer)
+{
+	assert_ptr_equal(share, run->converter.share);
+	given += offer == (struct share_offer *)&one_offer;
+}
+
+void __wrap_calls_resume(struct list *woken)
+{
+	while (list_take(woken))
+		resumed++;
+}
+
+/* ---- One image, of which only addresses were asked ---- */
+
+static void begin(struct images_fixture *f, struct run *r)
+{
+	struct list dropped;
+	list_init(&dropped);
+	memset(r, 0, sizeof(*r));
+	r->cache.dir = -1;
+	r->converter.cache = &r->cache;
+	r->converter.threads = 8;
+	r->converter.slots = (struct run_slots *)&one_offer;
+	r->queue = (struct queue){.images = &f->images,
+				  .converter = &r->converter,
+				  .metrics = &r->metrics,
+				  .idle.load_percent = ALWAYS};
+	run = r;
+	conversions = offers_again = given = resumed = 0;
+	put(f, program_file(SOURCE_DWARF));
+	rev = current(f);
+	queue_init(&r->queue);
+	mutex_lock(&f->images.lock);
+	fragments_add(&f->images, rev, new_handle(), &dropped);
+	mutex_unlock(&f->images.lock);
+}
+
+/* Until as many conversions as @n have ended, and the daemon ends. */
+static void convert_when_idle(struct images_fixture *f, unsigned n)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	assert_int_equal(queue_start(&run->queue, 0), 0);
+	for (unsigned ms = 0;; ms++) {
+		mutex_lock(&f->images.lock);
+		uint64_t ended = run->metrics.idle[IDLE_CONVERTED] + run->metrics.idle[IDLE_GIVEN_UP];
+		bool over = ended == n && !run->queue.idle.running;
+		mutex_unlock(&f->images.lock);
+		if (over)
+			break;
+		assert_true(ended <= n && ms < HANGS_AFTER_SECONDS * 1000);
+		nanosleep(&pause, NULL);
+	}
+	mutex_lock(&f->images.lock);
+	queue_stop(&run->queue);
+	mutex_unlock(&f->images.lock);
+	queue_join(&run->queue);
+	queue_deinit(&run->queue);
+}
+
+/* How the image itself ends a conversion; such an end is the last one. */
+static const struct outcome settled[] = {
+	{.verdict = VERDICT_FAILED_FOREVER, .err = -EBADMSG, .diag.text = "why"},
+	{.verdict = VERDICT_OUTDATED},
+};
+
+static uint64_t counted(void)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(run->metrics.conversions); i++)
+		n += run->metrics.conversions[i];
+	return n;
+}
+
+static void by_a_worker(void **state)
+{
+	struct images_fixture *f = *state;
+	struct run r;
+	in_cache = false;
+	for (size_t i = 0; i < ARRAY_SIZE(settled); i++) {
+		next_outcome = settled[i];
+		next_outcome.offer = (struct share_offer *)&one_offer;
+		begin(f, &r);
+		unsigned before = rev->image->conversions;
+		convert_when_idle(f, 1);
+		assert_int_equal(r.metrics.idle[IDLE_CONVERTED], 1);
+		assert_int_equal(conversions, 1);
+		assert_int_equal(rev->image->conversions, before + 1);
+		assert_int_equal(counted(), 1);
+		assert_true(given == 1 && offers_again == 0);
+		assert_int_equal(rev->n_fragments, 0);
+		rev->state = STATE_COLD;
+	}
+}
+
+/* Another daemon made it meanwhile, say: nothing is converted here, and the store may not have it yet. */
+static void from_the_cache(void **state)
+{
+	struct images_fixture *f = *state;
+	struct run r;
+	in_cache = true;
+	for (size_t i = 0; i < ARRAY_SIZE(settled); i++) {
+		next_outcome = settled[i];
+		begin(f, &r);
+		unsigned before = rev->image->conversions;
+		convert_when_idle(f, 1);
+		assert_int_equal(r.metrics.idle[IDLE_CONVERTED], 1);
+		assert_int_equal(conversions, 0);
+		assert_int_equal(rev->image->conversions, before);
+		assert_int_equal(counted(), 0);
+		assert_true(given == 1 && offers_again == 1);
+		rev->state = STATE_COLD;
+	}
+}
+
+/* It keeps what is known of it, is tried a few times, and calls that wait for it look again. */
+static void given_up(void **state)
+{
+	static const enum verdict verdicts[] = {VERDICT_TRANSIENT, VERDICT_CRASHED, VERDICT_FAILED,
+						VERDICT_ELSEWHERE};
+	struct images_fixture *f = *state;
+	struct run r;
+	in_cache = false;
+	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		struct runners runners = {.lock = &f->images.lock};
+		struct call call = {.runners = &runners, .state = CALL_PARKED};
+		next_outcome = (struct outcome){.verdict = verdicts[i], .err = -EIO};
+		begin(f, &r);
+		rev->given_up = 0;
+		mutex_lock(&f->images.lock);
+		list_append(&rev->waiters, &call.link);
+		mutex_unlock(&f->images.lock);
+		convert_when_idle(f, GIVEN_UP_MAX);
+		assert_int_equal(r.metrics.idle[IDLE_GIVEN_UP], GIVEN_UP_MAX);
+		assert_int_equal(r.metrics.idle[IDLE_CONVERTED], 0);
+		assert_int_equal(conversions, GIVEN_UP_MAX);
+		assert_int_equal(counted(), 0);
+		assert_true(given == 0 && offers_again == 0);
+		assert_int_equal(resumed, 1);
+		assert_int_equal(rev->state, STATE_COLD);
+		assert_int_equal(rev->given_up, GIVEN_UP_MAX);
+		assert_true(rev->n_fragments > 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IMAGES_TEST(by_a_worker),
+		IMAGES_TEST(from_the_cache),
+		IMAGES_TEST(given_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
