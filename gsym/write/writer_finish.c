@@ -119,7 +119,7 @@ int gsym_writer_finish(struct gsym_writer *writer, int fd, struct gsym_diag *dia
 	for (size_t i = 0; !err && i < file.n; off += file.at[i++].size) {
 		err = write_all(fd, file.at[i].data, file.at[i].size, (off_t)off);
 		if (err)
-			return diag_set(diag, err, "writing at offset 0x%" PRIx64 ": %s", off,
+			return diag_set(diag, err, "writing the GSYM file at offset 0x%" PRIx64 ": %s", off,
 					strerror(-err));
 	}
 	return err;

@@ -327,7 +327,7 @@ static void write_error_is_told(void **state)
 	sample_init(&s, sample_kinds[0], 0);
 	sample_func(&s, 0, 1, "f", 0);
 	assert_int_equal(gsym_writer_finish(s.writer, fds[1], &diag), -ESPIPE);
-	assert_words(&diag, "writing at offset 0x0");
+	assert_words(&diag, "writing the GSYM file at offset 0x0");
 	gsym_writer_free(s.writer);
 	close(fds[0]);
 	close(fds[1]);
