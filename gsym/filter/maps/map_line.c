@@ -51,15 +51,14 @@ static bool scan_halves(struct text_scan *s, uint64_t *ret)
 	return true;
 }
 
-/* Cuts " (NAME: VALUE)" or " (NAME VALUE)" off the end of the path. False when it does not end so. */
-static bool cut_note(struct text_scan *path, const char *name, struct text_scan *ret)
+/* Cuts " (NAME: VALUE)" or " (NAME VALUE)" off the end of the path, unless that does not end so. */
+static void cut_note(struct text_scan *path, const char *name, struct text_scan *ret)
 {
 	const char *at = find_text(path->at, path->end, name);
 	if (!at || path->end[-1] != ')')
-		return false;
+		return;
 	*ret = scan_from(at + strlen(name), path->end - 1);
 	path->end = at;
-	return true;
 }
 
 static bool parse_tombstone(struct text_scan s, struct map_line *ret)
@@ -76,8 +75,7 @@ static bool parse_tombstone(struct text_scan s, struct map_line *ret)
 		return false;
 	ret->path = s;
 	cut_note(&ret->path, " (load bias ", &bias);
-	if (!cut_note(&ret->path, " (BuildId: ", &ret->id))
-		ret->id = scan_from(s.end, s.end);
+	cut_note(&ret->path, " (BuildId: ", &ret->id);
 	return true;
 }
 

@@ -60,6 +60,7 @@ static void of_processes(void **state)
 		{"1000-2000 w-xp 0 0:0 0 /a", "none"},
 		{"1000-2000 rxwp 0 0:0 0 /a", "none"},
 		{"1000-2000 r-x- 0 0:0 0 /a", "none"},
+		{"1000-2000 p 0 0:0 0 /a", "none"},
 		{"1000-2000 r-xp0 0:0 0 /a", "none"},
 		{"1000-2000 r-xp x 0:0 0 /a", "none"},
 		{"1000-2000 r-xp 0", "none"},
@@ -90,6 +91,7 @@ static void of_tombstones(void **state)
 		{"00000000'00000000-00000000'00000000 --x 0 1 /x", "0-1 x 0 '/x'"},
 		{"ffffffff'fffff000-ffffffff'fffffffe --x 0 fff /x",
 		 "fffffffffffff000-ffffffffffffffff x 0 '/x'"},
+		{"00000000'ffff0000-00000000'ffffffff --x 0 10000 /x", "ffff0000-100000000 x 0 '/x'"},
 		{"ffffffff'fffff000-ffffffff'ffffffff --x 0 1000 /x", "none"},
 		{"aa3d6000-aa3d6fff --x 0 1001 /x", "none"},
 		{"aa3d6000-aa3d6fff --x 0 fff /x", "none"},
@@ -104,6 +106,7 @@ static void of_tombstones(void **state)
 		{"1'aa3d6000-1'aa3d6fff --x 0 1000 /x", "none"},
 		{"00000001'aa3d600-00000001'aa3d6ff --x 0 100 /x", "none"},
 		{"00000001'1aa3d6000-00000001'1aa3d6fff --x 0 1000 /x", "none"},
+		{"aa3d6000'-aa3d6fff --x 0 1000 /x", "none"},
 		{"aa3d6000 aa3d6fff --x 0 1000 /x", "none"},
 		{"aa3d6fff-aa3d6000 --x 0 fffffffffffff002 /x", "none"},
 	};
@@ -132,6 +135,7 @@ static void of_perf(void **state)
 		{EVENT "2 1/2: [0x1000(0x1000) @ 0 x]: x /bin/x", "none"},
 		{EVENT "2 1/2: [0x1000(0x1000) @ 0 x]: r-x /bin/x", "none"},
 		{EVENT "2 1/2: [0x1000(0x1000) @ 0 x] r-xp /bin/x", "none"},
+		{EVENT " 1/2: [0x1000(0x1000) @ 0x10x /bin/x", "none"},
 		{EVENT "3 1/2: [0x1000(0x1000) @ 0]: x /bin/x", "none"},
 		{EVENT " 1 2: [0x1000(0x1000) @ 0]: x /bin/x", "none"},
 		{EVENT " 1/x: [0x1000(0x1000) @ 0]: x /bin/x", "none"},
@@ -152,12 +156,25 @@ static void of_perf(void **state)
 	check(rows, ARRAY_SIZE(rows));
 }
 
+/* Nothing after the line belongs to it. */
+static void bounds(void **state)
+{
+	static const char text[] = "1000-2000 r-xp 0 0:0 0";
+	struct map_line m;
+	(void)state;
+	for (size_t size = 0; size < strlen(text); size++)
+		assert_false(map_line_parse(scan_from(text, text + size), &m));
+	assert_true(map_line_parse(scan_from(text, text + strlen(text)), &m));
+	assert_true(m.path.at == text + strlen(text) && scan_left(&m.path) == 0 && scan_left(&m.id) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_processes),
 		cmocka_unit_test(of_tombstones),
 		cmocka_unit_test(of_perf),
+		cmocka_unit_test(bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,8 @@ static void distances(void **state)
 		{"abc", "acb", 1},
 		{"abc", "cab", -1}, /* two edits */
 		{"abc", "xyz", -1},
+		{"abc", "bxc", -1},
+		{"bxc", "abc", -1},
 		{"bc", "abc", 1},
 		{"abc", "bc", 1},
 		{"abc", "ab", 1},
@@ -84,6 +86,20 @@ static void longest(void **state)
 	assert_int_equal(distance(word, other), 1);
 }
 
+/* Letters before the words are none of theirs. */
+static void bounds(void **state)
+{
+	static const char given[] = "cabc", word[] = "axbc";
+	struct suggestion s = suggestion_begin(given + 1, 3);
+	(void)state;
+	suggestion_try(&s, word + 1);
+	assert_ptr_equal(s.best, word + 1);
+	assert_int_equal(s.distance, 1);
+	s = suggestion_begin("bab" + 1, 2); /* "ab" and "bx": two edits */
+	suggestion_try(&s, "abx" + 1);
+	assert_null(s.best);
+}
+
 static void the_best_and_first(void **state)
 {
 	const char *const words[] = {"xxxxxx", "abcdyz", "abxdef", "abcdex", "abcdef", "abcdef"};
@@ -103,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(distances),
 		cmocka_unit_test(longest),
+		cmocka_unit_test(bounds),
 		cmocka_unit_test(the_best_and_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
