@@ -1,0 +1,176 @@
+/* Calls that wait for an image of the queue: which may, what starts for them, and what moves ahead. */
+#include "images_fixture.h"
+
+#include "fs/call/call.h"
+#include "fs/convert/queue.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
+
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
+{
+	static const struct fuse_ctx ctx = {.uid = STRANGER};
+	(void)req;
+	return &ctx;
+}
+
+struct waiting {
+	struct converter converter;
+	struct queue queue;
+	struct revision *rev;
+	struct call call;
+};
+
+/* A queue without threads, and a call for an image. */
+static void begin(struct images_fixture *f, struct waiting *w)
+{
+	*w = (struct waiting){.queue = {.images = &f->images, .converter = &w->converter}};
+	queue_init(&w->queue);
+	put(f, program_file(SOURCE_DWARF));
+	w->rev = current(f);
+	w->call.wait.revision = w->rev;
+	list_init(&w->call.link);
+	mutex_lock(&f->images.lock);
+}
+
+static void end(struct images_fixture *f, struct waiting *w)
+{
+	list_remove(&w->call.link);
+	list_remove(&w->rev->link);
+	w->rev->state = STATE_COLD;
+	mutex_unlock(&f->images.lock);
+	queue_deinit(&w->queue);
+}
+
+static int park(struct images_fixture *f, struct waiting *w)
+{
+	return f->images.open(f->images.opener, &w->call);
+}
+
+static void a_closed_image_is_opened(void **state)
+{
+	struct images_fixture *f = *state;
+	struct waiting w;
+	begin(f, &w);
+	assert_int_equal(park(f, &w), 0);
+	assert_ptr_equal(w.rev->waiters.next, &w.call.link);
+	assert_int_equal(w.rev->state, STATE_OPENING);
+	assert_int_equal(stage_count(&w.queue.opening), 1);
+	assert_int_equal(w.rev->requester, STRANGER);
+	assert_false(w.rev->ahead);
+	assert_true(w.rev->whole);
+	end(f, &w);
+}
+
+/* What it would wait for is there, or will never be: nothing would wake it. */
+static void nothing_to_wait_for(void **state)
+{
+	struct images_fixture *f = *state;
+	struct waiting w;
+	begin(f, &w);
+	for (enum revision_state s = STATE_COLD; s < STATES; s++)
+		for (int stale = 0; stale < 2; stale++) {
+			bool waits = !stale && s != STATE_READY && s != STATE_FAILED;
+			w.rev->state = s;
+			w.rev->stale = stale;
+			w.call.tries = 0;
+			assert_int_equal(park(f, &w), waits ? 0 : -EAGAIN);
+			assert_int_equal(!list_empty(&w.rev->waiters), waits);
+			assert_int_equal(w.call.tries, waits);
+			list_remove(&w.call.link);
+			list_remove(&w.rev->link);
+		}
+	w.rev->stale = false;
+	end(f, &w);
+}
+
+/* Addresses: another fragment than those that the call has looked at may have them. */
+static void another_fragment(void **state)
+{
+	struct images_fixture *f = *state;
+	struct waiting w;
+	begin(f, &w);
+	w.rev->fragments_made = 2;
+	w.call.wait.n_addresses = 1;
+	w.call.wait.fragments_seen = 1;
+	assert_int_equal(park(f, &w), -EAGAIN);
+	assert_true(list_empty(&w.rev->waiters));
+	w.call.wait.fragments_seen = 2;
+	assert_int_equal(park(f, &w), 0);
+	list_remove(&w.call.link);
+	/* One that needs the whole image does not care. */
+	w.call.wait.n_addresses = w.call.wait.fragments_seen = 0;
+	assert_int_equal(park(f, &w), 0);
+	end(f, &w);
+}
+
+/* An image that is closed again and again ends a call, one that can wait for other images later. */
+static void tries(void **state)
+{
+	struct images_fixture *f = *state;
+	struct waiting w;
+	begin(f, &w);
+	for (int many = 0; many < 2; many++) {
+		unsigned most = many ? CALL_TRIES_MANY : CALL_TRIES_MAX;
+		w.call.outlives_failure = many;
+		w.call.tries = 0;
+		for (unsigned i = 0; i < most; i++) {
+			assert_int_equal(park(f, &w), 0);
+			list_remove(&w.call.link);
+		}
+		assert_int_equal(park(f, &w), -EIO);
+		assert_true(list_empty(&w.rev->waiters));
+	}
+	end(f, &w);
+}
+
+/* What was requested ahead of need is not, once a call waits for it, and counts as that of the caller. */
+static void needed_now(void **state)
+{
+	struct images_fixture *f = *state;
+	for (int converting = 0; converting < 2; converting++) {
+		struct waiting w;
+		begin(f, &w);
+		queue_want(&w.queue, w.rev, OWNER, false);
+		assert_true(w.rev->ahead);
+		assert_int_equal(w.rev->requester, OWNER);
+		struct stage *stage = &w.queue.opening;
+		if (converting) {
+			list_remove(&w.rev->link);
+			w.rev->state = STATE_QUEUED;
+			stage = &w.queue.converting;
+			stage_add(stage, w.rev);
+		}
+		assert_int_equal(park(f, &w), 0);
+		assert_false(w.rev->ahead);
+		assert_int_equal(w.rev->requester, STRANGER);
+		assert_ptr_equal(stage_take(stage), w.rev);
+		/* It is under way: it has no place any more that could be moved. */
+		w.rev->ahead = true;
+		w.rev->requester = OWNER;
+		list_remove(&w.call.link);
+		assert_int_equal(park(f, &w), 0);
+		assert_false(w.rev->ahead);
+		assert_int_equal(w.rev->requester, OWNER);
+		assert_null(stage_take(&w.queue.opening));
+		assert_null(stage_take(&w.queue.converting));
+		end(f, &w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IMAGES_TEST(a_closed_image_is_opened),
+		IMAGES_TEST(nothing_to_wait_for),
+		IMAGES_TEST(another_fragment),
+		IMAGES_TEST(tries),
+		IMAGES_TEST(needed_now),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
