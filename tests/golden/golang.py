@@ -34,7 +34,7 @@ def lookup(gsym, file, addresses):
 
 
 def expect(gsym, what, data, expected, *options, odd=""):
-    """@expected: address -> list of frames; None: the conversion fails. @odd: a text of the summary."""
+    """@expected: address -> list of frames; None: the conversion fails. @odd: a text of the summary; no other tells of a damaged tree."""
     with tempfile.TemporaryDirectory() as directory:
         out = f"{directory}/out"
         done = convert(gsym, data, out, *options)
@@ -42,8 +42,9 @@ def expect(gsym, what, data, expected, *options, odd=""):
             if done.returncode != (1 if expected is None else 0):
                 failures.append(f"{what}: exit {done.returncode}: {done.stderr}{done.stdout}")
             return
-        if odd not in done.stdout + done.stderr:
-            failures.append(f"{what}: no {odd!r} in {done.stdout}{done.stderr}")
+        summary = done.stdout + done.stderr
+        if odd not in summary or ("damaged tree" in summary) != (odd == "tree"):
+            failures.append(f"{what}: no {odd!r}, or a damaged tree, in {summary}")
         for (address, wanted), got in zip(expected.items(), lookup(gsym, out, expected)):
             if got != wanted:
                 failures.append(f"{what}: {address:#x} is {got}, not {wanted}")

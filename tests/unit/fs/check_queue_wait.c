@@ -5,6 +5,7 @@
 #include "fs/convert/queue.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,6 +130,43 @@ static void tries(void **state)
 	end(f, &w);
 }
 
+/* What was wanted of an image when it was open last does not count. */
+static void whole(void **state)
+{
+	struct images_fixture *f = *state;
+	struct waiting w;
+	begin(f, &w);
+	w.rev->whole = true;
+	queue_want(&w.queue, w.rev, OWNER, false);
+	assert_false(w.rev->whole);
+	queue_want(&w.queue, w.rev, OWNER, true);
+	assert_true(w.rev->whole);
+	end(f, &w);
+	begin(f, &w);
+	w.queue.asking.eager = true;
+	queue_want(&w.queue, w.rev, OWNER, false);
+	assert_true(w.rev->whole);
+	end(f, &w);
+}
+
+/* What an idle host converts is needed now: it is given up, and converted without waiting for idle time. */
+static void idle_conversion(void **state)
+{
+	struct images_fixture *f = *state;
+	struct waiting w;
+	begin(f, &w);
+	assert_int_equal(idle_start(&w.queue.idle), 0);
+	struct pollfd cancel = {.fd = w.queue.idle.cancel_fd, .events = POLLIN};
+	assert_int_equal(park(f, &w), 0);
+	assert_int_equal(poll(&cancel, 1, 0), 0);
+	list_remove(&w.call.link);
+	w.queue.idle.running = w.rev;
+	assert_int_equal(park(f, &w), 0);
+	assert_int_equal(poll(&cancel, 1, 0), 1);
+	w.queue.idle.running = NULL;
+	end(f, &w);
+}
+
 /* What was requested ahead of need is not, once a call waits for it, and counts as that of the caller. */
 static void needed_now(void **state)
 {
@@ -170,6 +208,8 @@ int main(void)
 		IMAGES_TEST(nothing_to_wait_for),
 		IMAGES_TEST(another_fragment),
 		IMAGES_TEST(tries),
+		IMAGES_TEST(whole),
+		IMAGES_TEST(idle_conversion),
 		IMAGES_TEST(needed_now),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,12 +299,18 @@ static void expect_bad(struct table *t, const uint8_t *bytes, size_t size, int l
 {
 	struct cursor c = cursor_new(bytes, size, false);
 	struct gsym_diag diag = {""};
-	struct gsym_row row;
+	const struct gsym_row before = {1, 2, 3};
+	struct gsym_row row = before;
 	assert_int_equal(decode(t, c, 16, &diag), -EBADMSG);
 	assert_words(&diag, "line table|offset 0x");
 	assert_words(&diag, words);
 	assert_int_equal(linetab_lookup(c, 0, &row, NULL), lookup);
+	if (lookup)
+		assert_memory_equal(&row, &before, sizeof(row));
+	row = before;
 	assert_int_equal(linetab_lookup_first(c, 0, &row, NULL), lookup);
+	if (lookup)
+		assert_memory_equal(&row, &before, sizeof(row));
 }
 
 static void damage(void **state)
