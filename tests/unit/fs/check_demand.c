@@ -606,6 +606,7 @@ static void outcomes(void **state)
 							  .err = rows[i].err,
 							  .seconds = 0.5,
 							  .again = 77,
+							  .inputs = strdup("inputs"),
 							  .diag.text = "why"}),
 				 rows[i].state);
 		assert_int_equal(c.metrics.conversions[rows[i].counted], before + 1);
@@ -614,9 +615,14 @@ static void outcomes(void **state)
 		assert_true(rev->seconds > 0.4);
 		if (rows[i].err)
 			assert_string_equal(rev->reason, "why");
+		assert_true(rows[i].state == STATE_FAILED || !rev->inputs);
 		if (rows[i].state == STATE_FAILED) {
 			assert_int_equal(rev->failure, rows[i].err);
 			assert_int_equal(rev->again, 77);
+			assert_string_equal(rev->inputs, "inputs");
+			mutex_lock(&f->images.lock);
+			revision_set_inputs(&f->images, rev, NULL);
+			mutex_unlock(&f->images.lock);
 			rev->state = STATE_COLD;
 		}
 	}
