@@ -4,6 +4,7 @@ Unit tests that include the header of the changed file, or name its function, or
 first, in this order.
 Then golden tests of the room, fuzzing and damaged files, and tests of mounts; of golden tests and those of mounts first
 whose scripts have the words of the changed line, its function and its file. After some of them the other unit tests.
+Last are those of the same top folder that nothing connects with the change.
 """
 import collections
 import fnmatch
@@ -20,7 +21,8 @@ CONVERT_TAIL = ("short memory", "golden", "crafted", "golden symbols", "calls", 
                 "no memory formats", "object lookup", "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
                "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
-FILTER = ("filter*", "memory_map", "pattern", "stack_resolver", "golden", "logs", "log samples", "log table", "stacks", "core files",
+FILTER = ("filter*", "log_formats", "map_line", "memory_map", "pattern", "pending_stack", "shown_match", "source_position", "stack_*",
+          "symbol_match", "golden", "logs", "log samples", "log table", "stacks", "core files",
           "fuzz-filter", "mount-log")
 STORE = ("store_key", "store_object", "store_trust", "lease", "breaker", "store-*", "file_digest", "golden store", "store faults",
          "store engines", "store process", "store S3", "fuzz-store_object", "fuzz-xml")
@@ -119,7 +121,7 @@ class Relevance:
 
 
 def tests_for(mutant, tests, relevance):
-    """Tests of the mapping @tests, by name, in the order in which to run them; a test has .sources (text) and .suite."""
+    """Tests of the mapping @tests, by name, in the order in which to run them; a test has .sources (text), .suite and .unit_folder."""
     near = [(mentions(t.sources, mutant.name, mutant.function), n) for n, t in tests.items() if t.suite == "unit"]
     found = [n for score, n in sorted(near, key=lambda pair: -pair[0]) if score]
     prefixes = [p for p in TESTS if mutant.name.startswith(p + "/")]
@@ -137,4 +139,6 @@ def tests_for(mutant, tests, relevance):
     last = [n for n in found if tests[n].suite == "unit" and not scores[n] and not mutant.name.startswith(UNITS_FIRST)]
     first = [n for n in found if n not in late and n not in last]
     first.sort(key=lambda n: (KINDS.index(tests[n].suite), -relevance.of(mutant, n) if tests[n].suite == "golden" else 0))
-    return first + late[:EARLY] + last + late[EARLY:]
+    top = mutant.name.split("/", 1)[0]
+    rest = [n for n, t in tests.items() if t.unit_folder == top and n not in found]
+    return first + late[:EARLY] + last + late[EARLY:] + rest

@@ -31,7 +31,8 @@ class Test:
             self.command = self.command + ["-f"]
         program, scripts = Path(self.command[0]).name, [word for word in self.command if word.endswith(".py")]
         self.script = (source / os.path.relpath(scripts[0], source)).read_text() if scripts else ""
-        self.sources = [p.read_text() for p in source.glob(f"tests/unit/*/{program}.c")] if self.suite == "unit" else []
+        sources = list(source.glob(f"tests/unit/*/{program}.c")) if self.suite == "unit" else []
+        self.sources, self.unit_folder = [p.read_text() for p in sources], sources[0].parent.name if sources else ""
 
 
 class Tree:

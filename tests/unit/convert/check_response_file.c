@@ -100,6 +100,32 @@ static void files_are_read(void **state)
 	words_deinit(&words);
 }
 
+static int read_error; /* of any file; 0: none */
+
+ssize_t __real_pread64(int fd, void *to, size_t size, off_t off);
+ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off);
+
+ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off)
+{
+	if (!read_error)
+		return __real_pread64(fd, to, size, off);
+	errno = read_error;
+	return -1;
+}
+
+/* One that cannot be read is a word, too. */
+static void unreadable_files(void **state)
+{
+	char word[100];
+	(void)state;
+	put_file("plain", "one 'two three'\nfour", 20);
+	snprintf(word, sizeof(word), "@%s", in_directory("plain"));
+	read_error = EIO;
+	WORDS(word, word);
+	read_error = 0;
+	WORDS(word, "one", "two three", "four");
+}
+
 static void large_files(void **state)
 {
 	struct word_list words = {0};
@@ -181,7 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_parted), cmocka_unit_test(files_are_read),
 		cmocka_unit_test(large_files),      cmocka_unit_test(nested_files),
-		cmocka_unit_test(many_words),
+		cmocka_unit_test(many_words),       cmocka_unit_test(unreadable_files),
 	};
 	if (!mkdtemp(directory))
 		return 1;

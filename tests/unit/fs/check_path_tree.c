@@ -8,6 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/unit/wrap_malloc.h"
+
+#include <errno.h>
+
 static const struct path_attr attr = {.mode = 0555};
 
 static uint32_t enter(struct path_tree *tree, uint32_t parent, const char *name)
@@ -169,11 +173,40 @@ static void too_deep(void **state)
 	path_tree_deinit(&tree);
 }
 
+/* Each allocation fails once: what was there stays, nothing is half there, and a second attempt succeeds. */
+static void without_memory(void **state)
+{
+	const long before = live;
+	bool failed = true;
+	(void)state;
+	for (long n = 0; failed; n++) {
+		struct path_tree tree = {.user = NULL};
+		uint32_t number = PATH_NONE, like = 0, top = enter(&tree, PATH_NONE, "");
+		add(&tree, top, "old", 1, 1, true);
+		allowed = n;
+		int err = path_tree_enter(&tree, top, "dir", &attr, &number);
+		if (!err)
+			err = path_tree_add(&tree, number, "new", 2, 1, true, &like);
+		failed = allowed < 0;
+		allowed = -1;
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+		assert_int_equal(image(&tree, top, "old"), 1);
+		if (failed)
+			assert_null(path_tree_find_dir(&tree, top, "dir"));
+		add(&tree, enter(&tree, top, "dir"), "new", 2, 1, true);
+		assert_int_equal(image(&tree, path_tree_find_dir(&tree, top, "dir")->number, "new"), 2);
+		path_tree_deinit(&tree);
+		assert_int_equal(live, before);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(directories), cmocka_unit_test(images_of_a_file), cmocka_unit_test(many),
-		cmocka_unit_test(removed),     cmocka_unit_test(first_of_name),    cmocka_unit_test(too_deep),
+		cmocka_unit_test(directories),    cmocka_unit_test(images_of_a_file),
+		cmocka_unit_test(many),           cmocka_unit_test(removed),
+		cmocka_unit_test(first_of_name),  cmocka_unit_test(too_deep),
+		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
