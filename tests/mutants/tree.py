@@ -17,6 +17,15 @@ SLOWER, SLACK_SECONDS = 6, 20
 LINK_FREE = ("--buildtype=plain", "-Doptimization=0", "-Ddebug=false", "-Dwarning_level=0")
 
 
+def with_fixtures(sources):
+    """The text of a unit test, and of what stands beside it and is included by it."""
+    texts = [p.read_text() for p in sources]
+    for path in sources:
+        for name in re.findall(r'^#include "(?:tests/unit/\w+/)?(\w+)\.h"', path.read_text(), re.MULTILINE):
+            texts += [p.read_text() for p in (path.parent / f"{name}.h", path.parent / f"{name}.c") if p.exists()]
+    return texts
+
+
 class Test:
     """One test as meson knows it."""
 
@@ -32,7 +41,7 @@ class Test:
         program, scripts = Path(self.command[0]).name, [word for word in self.command if word.endswith(".py")]
         self.script = (source / os.path.relpath(scripts[0], source)).read_text() if scripts else ""
         sources = list(source.glob(f"tests/unit/*/{program}.c")) if self.suite == "unit" else []
-        self.sources, self.unit_folder = [p.read_text() for p in sources], sources[0].parent.name if sources else ""
+        self.sources, self.unit_folder = with_fixtures(sources), sources[0].parent.name if sources else ""
 
 
 class Tree:
