@@ -50,7 +50,7 @@ TESTS = {
     "convert/object/pdb": ("short memory", "pdb crafted", "pdb costly", "golden pdb", "pdb files", "fuzz-pdb", "mount-pdb"),
     "convert/object/pe": ("short memory", "golden pe", "golden pdb", "fuzz-pe", "mount-pe"),
     "convert/dwarf": (*CONVERT_TAIL, "compressed", "bad-containers", "crafted fragments", "matrix-quick", "fuzz-dwarf", "languages", "ways"),
-    "convert/build": ("symtab", "markers", "finalize", "annotations", *CONVERT_TAIL, "crafted fragments", "fragments", "matrix-quick", "folded", "languages"),
+    "convert/build": ("symtab", "markers", "finalize", "annotations", *CONVERT_TAIL, "macho objects", "crafted fragments", "fragments", "matrix-quick", "folded", "languages"),
     "convert/golang": ("short memory", "golang", "no memory formats", "fuzz-golang"),
     "convert/codeview": ("short memory", "pdb crafted", "pdb costly", "golden pdb", "fuzz-codeview"),
     "convert/finish": ("finalize", "emit", "annotations", "text_set", *CONVERT_TAIL, "fuzz-callsites", "folded", "matrix-quick"),
