@@ -119,9 +119,22 @@ static void note_gone(void *user, dev_t dev, ino_t ino)
 	(void)ino;
 }
 
-static void forget(struct images_fixture *f, const char *path)
+/* Whether nothing but the path can have gone with it. */
+static bool forget(struct images_fixture *f, const char *path)
 {
-	images_forget_path(&f->images, path, f->pass, note_gone, NULL);
+	return images_forget_path(&f->images, path, f->pass, note_gone, NULL);
+}
+
+/* A title is of a file's content: whether another file still tells it, a walk has to find out. */
+static void forgotten_with_a_title(void **state)
+{
+	struct images_fixture *f = *state;
+	put_in(f, f->top, "program", false);
+	scanned(f, 0);
+	assert_true(forget(f, "program"));
+	put_in(f, f->top, "program", true);
+	scanned(f, 0);
+	assert_false(forget(f, "program"));
 }
 
 /* A name lasts as long as one of the image's files in the tree has it. */
@@ -159,6 +172,7 @@ int main(void)
 		IMAGES_TEST(title_of_the_last_scan),
 		IMAGES_TEST(the_only_one),
 		IMAGES_TEST(forgotten),
+		IMAGES_TEST(forgotten_with_a_title),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

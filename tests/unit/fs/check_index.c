@@ -9,6 +9,8 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "tests/unit/wrap_malloc.h"
+
 enum { RECORDS = 500 };
 
 #define GO_ID "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy/RwWTn9M0fGVxc1nDPCbR/BzQzzMsHyS7JEeFYS3Jc"
@@ -114,6 +116,42 @@ static void empty(void **state)
 	assert_null(index_find(&b, 1, 1));
 	free(data);
 	index_deinit(&b);
+}
+
+/* Each allocation fails once: that is no damage, and nothing is left. */
+static void without_memory(void **state)
+{
+	const long before = live;
+	struct index a = {0};
+	void *data;
+	size_t size;
+	bool failed = true;
+	(void)state;
+	const struct image_identity one = {
+		.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64", .go_id = GO_ID};
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(record_set_images(index_get(&a, 1, i), &one, 1), 0);
+	for (long n = 0; failed; n++) {
+		allowed = n;
+		int err = index_encode(&a, 0, &data, &size);
+		failed = allowed < 0;
+		allowed = -1;
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+	}
+	failed = true;
+	for (long n = 0; failed; n++) {
+		struct index b = {0};
+		allowed = n;
+		int err = index_decode(&b, (struct span){data, size});
+		failed = allowed < 0;
+		allowed = -1;
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+		assert_int_equal(b.files.n, failed ? 0 : 3);
+		index_deinit(&b);
+	}
+	free(data);
+	index_deinit(&a);
+	assert_int_equal(live, before);
 }
 
 /* Every length and every flipped byte of a small index. */
@@ -258,9 +296,9 @@ static void sources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(empty),    cmocka_unit_test(damaged),
-		cmocka_unit_test(headers),    cmocka_unit_test(sweeping), cmocka_unit_test(readers),
-		cmocka_unit_test(order),      cmocka_unit_test(sources),
+		cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(without_memory),
+		cmocka_unit_test(damaged),    cmocka_unit_test(headers), cmocka_unit_test(sweeping),
+		cmocka_unit_test(readers),    cmocka_unit_test(order),   cmocka_unit_test(sources),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
