@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -230,6 +231,16 @@ static void directories_that_are_refused(void **state)
 	assert_int_equal(open_dir(path, &fd, &own, "cannot open: Not a directory"), -ENOTDIR);
 	strcat(path, "/y");
 	assert_int_equal(open_dir(path, &fd, &own, "cannot create: Not a directory"), -ENOTDIR);
+}
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+/* No program that is started meanwhile gets the descriptor, and with it the lock. */
+int __wrap_flock(int fd, int operation)
+{
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	return __real_flock(fd, operation);
 }
 
 /* A daemon that ends closes its own descriptors, while a worker may still have the one that it writes to. */
