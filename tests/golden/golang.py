@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import costly, frames, make_elf as m, make_pe  # noqa: E402
+from lib import costly, frames, make_elf as m, make_pe, pclntab  # noqa: E402
 from lib.elf import Elf  # noqa: E402
 from lib.pclntab import (FILES, GO12, GO19, GO112, GO113, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
                          Table, program, sample, sample_functions)
@@ -87,6 +87,17 @@ def check_places(gsym):
     moved = sample()
     moved.text = TEXT - 0x1000
     expect(gsym, "moduledata of other code", program(moved), None)
+
+
+def check_high_code(gsym):
+    """Addresses of ELF have more bits than pointers of Mach-O that the loader relocates."""
+    high = 1 << 40
+    pclntab.TEXT = high
+    try:
+        data = program(sample(text=high))
+    finally:
+        pclntab.TEXT = TEXT
+    expect(gsym, "code at 2^40", data, {address - TEXT + high: wanted for address, wanted in answers().items()})
 
 
 def check_texts(gsym):
@@ -312,6 +323,7 @@ def main():
     gsym = gsym_program(sys.argv[1])
     check_layouts(gsym)
     check_places(gsym)
+    check_high_code(gsym)
     check_texts(gsym)
     check_pe(gsym)
     check_nameless(gsym)

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/unit/wrap_malloc.h"
+
 enum { CALLS = 12, LOG = 64 };
 
 /* ---- In place of libfuse ---- */
@@ -273,6 +275,24 @@ static void failed(void **state)
 	expect_resumed(2);
 }
 
+/* Each allocation fails once: the call does not wait for what will not be done. */
+static void without_memory(void **state)
+{
+	int err = -ENOMEM;
+	(void)state;
+	list_init(&t.calls[0].link);
+	for (long n = 0; err; n++) {
+		allowed = n;
+		err = wait_for(0, 1, 7);
+		assert_true(!err || (err == -ENOMEM && allowed < 0));
+		allowed = -1;
+		assert_int_equal(jobs(), err ? 0 : 1);
+		assert_int_equal(list_empty(&t.calls[0].link), err != 0);
+	}
+	run();
+	expect_resumed(0);
+}
+
 /* A call waits for so much work, and no more. */
 static void limit_of_works(void **state)
 {
@@ -314,8 +334,8 @@ static void stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(shared),   TEST(sliced), TEST(many_begun),     TEST(dropped),
-		TEST(not_open), TEST(failed), TEST(limit_of_works), TEST(stopped),
+		TEST(shared), TEST(sliced),         TEST(many_begun), TEST(dropped),        TEST(not_open),
+		TEST(failed), TEST(limit_of_works), TEST(stopped),    TEST(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
