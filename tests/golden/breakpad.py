@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib.breakpad import INLINED, MODULE, OLD_INLINED, PARENTS, WHOLE  # noqa: E402
+from lib.breakpad import FAR_NUMBERS, INLINED, MODULE, OLD_INLINED, PARENTS, WHOLE  # noqa: E402
 
 ID = "00112233445566778899" "00aabbccddee"
 failures = []
@@ -103,6 +103,8 @@ def records(gsym):
            {0xa1000: answers[0x1000], 0xa1018: answers[0x1018], 0xa1020: answers[0x1020]})
     expect(gsym, "functions descend", MODULE + "FILE 1 a.c\nFUNC 2000 10 0 two\n2000 10 2 1\nFUNC 1000 10 0 one\n"
            "1000 10 1 1\n", {0x1000: "one at a.c:1", 0x2000: "two at a.c:2"})
+    expect(gsym, "numbers far from one another", FAR_NUMBERS,
+           {0x1000: "work at a.c:1", 0x1010: "work at c.c:2", 0x1020: "work at b.c:3", 0x1030: "work at d.c:4"})
     expect(gsym, "64-bit addresses", MODULE + "FILE 1 a.c\nFUNC fffffffffffff000 ff 0 high\nfffffffffffff000 ff 2 1\n",
            {0xfffffffffffff004: "high at a.c:2"})
 

@@ -105,6 +105,7 @@ def prepare(place, gsym):
         write(place / f"v{version}", [Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), version=version, language=C99,
                                            lines=[Sequence(0x1010, (0x1000, 1, 5))])])
     (place / "calls.sym").write_text(breakpad.INLINED)
+    (place / "unsorted.sym").write_text(breakpad.FAR_NUMBERS)
     (place / "parents.sym").write_text(breakpad.PARENTS)
     (place / "go").write_bytes(pclntab.program(pclntab.sample()))
     (place / "go12").write_bytes(pclntab.program(pclntab.sample(pclntab.GO12)))
@@ -130,7 +131,7 @@ def prepare(place, gsym):
 
 RUNS = ["elf", "--merged-functions elf", "--match-llvm elf", "--dwarf-callsites elf", "--no-dwarf elf", "--callsites-yaml-file=sites.yaml elf",
         "--ask=0x1044 elf", "--debug-file=elf bare", "--symtab-file=bare elf", "mini", "packed", "--ask=0x1044 listed", "--ask=0x1044 listed.packed", "elf.xz", "v4", "v5",
-        "calls.sym", "parents.sym", "go", "go12", "macho", "--arch=arm64 fat", "--debug-file=macho stripped", "pe", "calls.pdb", "moved.pdb",
+        "calls.sym", "unsorted.sym", "parents.sym", "go", "go12", "macho", "--arch=arm64 fat", "--debug-file=macho stripped", "pe", "calls.pdb", "moved.pdb",
         "split", "zdebug", "rel.o", "elf.gsym", "--verify=elf.gsym elf", "--verify=elf.gsym packed", "--verify=changed.gsym elf", "--verify=elf.gsym zdebug",
         "--verify=rel.o.gsym rel.o", "--verify=macho.gsym macho"]
 

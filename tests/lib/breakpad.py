@@ -35,6 +35,18 @@ INLINE 0 12 0 2 1030 8
 # The same calls in records of before 2021: no file of the call, and one of the origin.
 OLD_INLINED = re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 1", re.sub(r"(?m)^INLINE (\d) (\d+) \d", r"INLINE \1 \2", INLINED))
 
+# Numbers of files that are too far from one another for an array, and not in order.
+FAR_NUMBERS = MODULE + """FILE 4000000000 c.c
+FILE 3000000000 a.c
+FILE 3500000000 b.c
+FILE 7 d.c
+FUNC 1000 40 0 work
+1000 10 1 3000000000
+1010 10 2 4000000000
+1020 10 3 3500000000
+1030 10 4 7
+"""
+
 # A record in two calls.
 PARENTS = MODULE + """FILE 0 a.c
 INLINE_ORIGIN 0 one

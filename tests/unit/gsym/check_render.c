@@ -84,15 +84,19 @@ static void escapes(void **state)
 /* The words of eight bytes that plain text is skipped by must see every special byte at every place. */
 static void escapes_anywhere(void **state)
 {
+	/* Beside bytes from each end of what stands for itself. */
+	static const char plain[] = " !#/0A[]a~";
 	(void)state;
 	for (size_t size = 1; size < 40; size++) {
 		for (size_t at = 0; at < size; at++) {
-			char text[64], want[2 * sizeof(text)];
-			memset(text, 'a', size);
-			text[size] = '\0';
-			text[at] = '\n';
-			snprintf(want, sizeof(want), "%.*s\\n%s", (int)at, text, text + at + 1);
-			expect_escape(text, ESCAPE_TSV, want);
+			for (const char *p = plain; *p; p++) {
+				char text[64], want[2 * sizeof(text)];
+				memset(text, *p, size);
+				text[size] = '\0';
+				text[at] = '\n';
+				snprintf(want, sizeof(want), "%.*s\\n%s", (int)at, text, text + at + 1);
+				expect_escape(text, ESCAPE_TSV, want);
+			}
 		}
 	}
 }
@@ -100,10 +104,11 @@ static void escapes_anywhere(void **state)
 static void every_byte(void **state)
 {
 	(void)state;
-	for (int c = 1; c < 256; c++) {
+	for (int c = 1; c < 256 * 3; c++) {
 		char text[] = "aaaaaaaaaaaaaaaa";
 		struct text_buf buf = {0};
-		text[7] = (char)c;
+		memset(text, " Aa"[c / 256], sizeof(text) - 1);
+		text[7] = (char)(c % 256 ? c % 256 : 1);
 		escape_str(&buf, text, ESCAPE_TEXT);
 		for (size_t i = 0; i < buf.n; i++)
 			assert_in_range((unsigned char)buf.v[i], 0x20, 0x7e);
