@@ -87,31 +87,8 @@ static void failures(void **state)
 	close(full);
 }
 
-/* Each has a name of its own, and no program that is started meanwhile gets it. */
-static void temporary_files(void **state)
-{
-	char first[DIRECTORY_TEMP_SIZE], second[DIRECTORY_TEMP_SIZE];
-	struct stat st;
-	(void)state;
-	int a = directory_make_temp(root, first), b = directory_make_temp(root, second);
-	assert_true(a >= 0 && b >= 0);
-	assert_string_not_equal(first, second);
-	assert_int_equal(fcntl(a, F_GETFD), FD_CLOEXEC);
-	assert_int_equal(fstatat(root, first, &st, AT_SYMLINK_NOFOLLOW), 0);
-	assert_int_equal(st.st_mode, S_IFREG | 0600);
-	assert_int_equal(write(a, "x", 1), 1);
-	close(a);
-	close(b);
-	assert_int_equal(unlinkat(root, first, 0) | unlinkat(root, second, 0), 0);
-	assert_int_equal(directory_make_temp(-1, first), -EBADF);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists),
-		cmocka_unit_test(failures),
-		cmocka_unit_test(temporary_files),
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lists), cmocka_unit_test(failures)};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

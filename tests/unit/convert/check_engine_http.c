@@ -1,5 +1,5 @@
 /* A store on an HTTP server: what it is asked, what its answers mean, and the token that it is shown. */
-#include "exchange_fixture.h"
+#include "scripted_server.h"
 
 #include <errno.h>
 #include <fcntl.h>

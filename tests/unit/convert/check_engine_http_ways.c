@@ -1,5 +1,5 @@
 /* A store on an HTTP server: in which way conditions are kept, as a probe finds out. */
-#include "exchange_fixture.h"
+#include "scripted_server.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /*
- * s3_fixture.h - exchange_fixture.h for buckets of S3, with credentials that are made up. Linked with --wrap
+ * s3_fixture.h - scripted_server.h for buckets of S3, with credentials that are made up. Linked with --wrap
  * of sodium_library(), too.
  */
 #ifndef TESTS_S3_FIXTURE_H
 #define TESTS_S3_FIXTURE_H
 
-#include "exchange_fixture.h"
+#include "scripted_server.h"
 
 /* What follows the other headers of a request: the digest of its body, which has none, or "abc". */
 #define DIGEST        "; x-amz-content-sha256: "

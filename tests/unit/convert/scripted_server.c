@@ -1,4 +1,4 @@
-#include "exchange_fixture.h"
+#include "scripted_server.h"
 
 #include <errno.h>
 #include <stdio.h>

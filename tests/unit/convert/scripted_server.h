@@ -1,10 +1,10 @@
 /*
- * exchange_fixture.h - an engine of stores on servers, and a server whose answers are a script, in place of
+ * scripted_server.h - an engine of stores on servers, and a server whose answers are a script, in place of
  * http_exchange.c. Every request has to be the one that the script has next. Linked with wrap_malloc,
  * wrap_asprintf and --wrap of getrandom() and explicit_bzero().
  */
-#ifndef TESTS_EXCHANGE_FIXTURE_H
-#define TESTS_EXCHANGE_FIXTURE_H
+#ifndef TESTS_UNIT_CONVERT_SCRIPTED_SERVER_H
+#define TESTS_UNIT_CONVERT_SCRIPTED_SERVER_H
 
 #include <setjmp.h>
 #include <stdarg.h>
