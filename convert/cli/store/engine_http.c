@@ -11,13 +11,12 @@
 #include "convert/cli/store/engine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "convert/cli/store/http_store.h"
+#include "convert/cli/store/secret_file.h"
 #include "convert/cli/store/webdav.h"
 #include "gsym/base/diag.h"
 
@@ -55,15 +54,9 @@ struct http_run {
 /* The token, without the end of its line: 0 or a negative errno. Read each time, so that it may change. */
 static int read_bearer(const char *path, char *ret, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, ret, size - 1);
-	int err = n < 0 ? -errno : 0;
-	close(fd);
+	int err = secret_file_read(path, ret, size);
 	if (err)
 		return err;
-	ret[n] = 0;
 	ret[strcspn(ret, "\r\n")] = 0;
 	for (const char *c = ret; *c; c++)
 		if (*c < 0x20 || *c > 0x7e)
@@ -81,7 +74,8 @@ static int authorize(struct http_run *run)
 	int err =
 		read_bearer(run->engine->bearer_file, run->authorization + n, sizeof(run->authorization) - n);
 	if (err)
-		return http_fail(&run->task, -EACCES, "the bearer file cannot be read: %s", strerror(-err));
+		return http_fail(&run->task, secret_errno(err), "the bearer file cannot be read: %s",
+				 strerror(-err));
 	run->dav.authorization = run->authorization;
 	return 0;
 }

@@ -19,6 +19,7 @@
 
 #include "convert/cli/store/http_store.h"
 #include "convert/cli/store/s3_credentials.h"
+#include "convert/cli/store/secret_file.h"
 #include "convert/cli/store/xml_scan.h"
 #include "convert/store/sodium.h"
 #include "gsym/base/diag.h"
@@ -427,7 +428,8 @@ static int begin_s3_run(struct s3_run *ret, struct engine *engine, struct transf
 	int err = s3_credentials_read(&ret->credentials);
 	if (err == -ENOENT)
 		return http_fail(&ret->task, -EACCES, "there are no credentials for S3");
-	return err ? http_fail(&ret->task, -EACCES, "credentials for S3 cannot be read: %s", strerror(-err))
+	return err ? http_fail(&ret->task, secret_errno(err), "credentials for S3 cannot be read: %s",
+			       strerror(-err))
 		   : 0;
 }
 

@@ -1,13 +1,12 @@
 #include "convert/cli/store/s3_credentials.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "convert/cli/store/secret_file.h"
 #include "gsym/base/ascii.h"
 
 enum { FILE_SIZE = 256 * 1024 };
@@ -50,7 +49,11 @@ char *s3_credentials_path(void)
 	const char *file = environment("AWS_SHARED_CREDENTIALS_FILE"), *home = environment("HOME");
 	if (file)
 		return strdup(file);
-	return home && asprintf(&path, "%s/.aws/credentials", home) >= 0 ? path : NULL;
+	if (!home) {
+		errno = ENOENT;
+		return NULL;
+	}
+	return asprintf(&path, "%s/.aws/credentials", home) < 0 ? NULL : path;
 }
 
 /* ---- The file ---- */
@@ -115,28 +118,15 @@ static int parse_file(const char *text, const char *profile, struct s3_credentia
 	return *ret->key && *ret->secret ? 0 : -ENOENT;
 }
 
-static int read_file(const char *path, char *ret, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	size_t n = 0;
-	ssize_t got;
-	while ((got = read(fd, ret + n, size - 1 - n)) > 0)
-		n += (size_t)got;
-	int err = got < 0 ? -errno : 0;
-	close(fd);
-	ret[n] = 0;
-	return err;
-}
-
 static int from_file(struct s3_credentials *ret)
 {
 	const char *profile = environment("AWS_PROFILE");
-	char *path = s3_credentials_path(), *text = malloc(FILE_SIZE);
-	int err = text ? -ENOENT : -ENOMEM;
-	if (path && text)
-		err = read_file(path, text, FILE_SIZE);
+	char *path = s3_credentials_path(), *text = NULL;
+	int err = path ? 0 : -errno;
+	if (!err && !(text = malloc(FILE_SIZE)))
+		err = -ENOMEM;
+	if (!err)
+		err = secret_file_read(path, text, FILE_SIZE);
 	if (!err)
 		err = parse_file(text, profile ? profile : "default", ret);
 	if (text)

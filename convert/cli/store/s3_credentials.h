@@ -17,7 +17,10 @@ struct s3_credentials {
  */
 int s3_credentials_read(struct s3_credentials *ret);
 
-/* The file's path, which a sandbox has to allow. NULL: there is none. The caller frees it. */
+/*
+ * The file's path, which a sandbox has to allow. The caller frees it. NULL with errno set: ENOENT if there is
+ * none, ENOMEM.
+ */
 char *s3_credentials_path(void);
 
 #endif

@@ -13,7 +13,8 @@
 
 enum { BEARER_MAX = 16 * 1024 };
 
-static bool is_stdin; /* the next file gets its number */
+static bool is_stdin;  /* the next file gets its number */
+static int open_error; /* of the bearer file; 0: none */
 
 int __real_open64(const char *path, int flags, ...);
 int __wrap_open64(const char *path, int flags, ...);
@@ -26,6 +27,10 @@ int __wrap_open64(const char *path, int flags, ...)
 	assert_int_equal(flags & O_ACCMODE, O_RDONLY);
 	assert_true(flags & O_CLOEXEC);
 	assert_true(flags & O_NONBLOCK);
+	if (open_error) {
+		errno = open_error;
+		return -1;
+	}
 	if (is_stdin)
 		close(STDIN_FILENO);
 	return __real_open64(path, flags);
@@ -33,7 +38,7 @@ int __wrap_open64(const char *path, int flags, ...)
 
 ssize_t __wrap_read(int fd, void *to, size_t size)
 {
-	assert_in_range(size, 1, BEARER_MAX);
+	assert_in_range(size, 1, BEARER_MAX + 1);
 	errno = EIO;
 	return __real_read(fd, to, size);
 }
@@ -238,13 +243,18 @@ static void tokens(void **state)
 
 static void long_tokens(void **state)
 {
-	char token[BEARER_MAX + 1], request[BEARER_MAX + 64];
+	char token[BEARER_MAX + 2], request[BEARER_MAX + 64];
 	(void)state;
 	open_with(&(const struct store_options){.address = "http://h/s", .bearer_file = bearer});
 	snprintf(token, sizeof(token), "%0*d", BEARER_MAX, 7);
 	write_bearer(token, BEARER_MAX);
 	snprintf(request, sizeof(request), "HEAD a; Authorization: Bearer %s", token);
 	run_row(&(const struct transfer_row){{HEAD("a")}, {{request, 200}}, {0}});
+	/* One that is longer is not sent, and no part of it is. */
+	snprintf(token, sizeof(token), "%0*d", BEARER_MAX + 1, 7);
+	write_bearer(token, BEARER_MAX + 1);
+	run_row(&(const struct transfer_row){
+		{HEAD("a")}, {{NULL}}, {-EACCES, .text = UNREADABLE "File too large"}});
 	close_engine();
 }
 
@@ -291,6 +301,15 @@ static void token_files(void **state)
 	run_row(&(const struct transfer_row){
 		{HEAD("a")}, {{NULL}}, {-EACCES, .text = UNREADABLE "Is a directory"}});
 	assert_int_equal(rmdir(bearer), 0);
+	/* A fault of this machine is no state of the store. */
+	open_error = EMFILE;
+	run_row(&(const struct transfer_row){
+		{HEAD("a")}, {{NULL}}, {-EMFILE, .text = UNREADABLE "Too many open files"}});
+	probe_engine(NULL, -EMFILE);
+	open_error = EIO;
+	run_row(&(const struct transfer_row){
+		{HEAD("a")}, {{NULL}}, {-EIO, .text = UNREADABLE "Input/output error"}});
+	open_error = 0;
 	close_engine();
 }
 

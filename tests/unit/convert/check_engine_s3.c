@@ -313,21 +313,25 @@ static void probing(void **state)
 static void credentials(void **state)
 {
 	static const struct {
-		int err;
+		int err, want;
 		const char *text;
 	} table[] = {
-		{-ENOENT, "there are no credentials for S3"},
-		{-EINVAL, "credentials for S3 cannot be read: Invalid argument"},
-		{-EACCES, "credentials for S3 cannot be read: Permission denied"},
+		{-ENOENT, -EACCES, "there are no credentials for S3"},
+		{-EINVAL, -EACCES, "credentials for S3 cannot be read: Invalid argument"},
+		{-EACCES, -EACCES, "credentials for S3 cannot be read: Permission denied"},
+		/* Faults of this machine are no state of the store. */
+		{-ENOMEM, -ENOMEM, "credentials for S3 cannot be read: Cannot allocate memory"},
+		{-ENFILE, -ENFILE, "credentials for S3 cannot be read: Too many open files in system"},
+		{-EIO, -EIO, "credentials for S3 cannot be read: Input/output error"},
 	};
 	(void)state;
 	open_bucket();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct transfer_row row = {{GET("a")}, {{NULL}}, {-EACCES}};
+		struct transfer_row row = {{GET("a")}, {{NULL}}, {table[i].want}};
 		credentials_err = table[i].err;
 		snprintf(row.want.text, sizeof(row.want.text), "%s", table[i].text);
 		run_row(&row);
-		probe_engine(NULL, -EACCES);
+		probe_engine(NULL, table[i].want);
 		assert_string_equal(probed.text, table[i].text);
 	}
 	credentials_err = 0;

@@ -1,0 +1,137 @@
+/* Files of secrets: read whole or not at all, and whose fault it is that one cannot be used. */
+#include "convert/cli/store/secret_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { SIZE = 16 };
+
+static char path[] = "/tmp/check-secret-XXXXXX";
+static size_t at_once = SIZE; /* bytes that one read(2) gives at most */
+static unsigned interrupted;  /* reads yet */
+static int read_error;
+
+ssize_t __real_read(int fd, void *to, size_t size);
+ssize_t __wrap_read(int fd, void *to, size_t size);
+
+ssize_t __wrap_read(int fd, void *to, size_t size)
+{
+	errno = interrupted ? EINTR : read_error;
+	if (interrupted || read_error) {
+		interrupted -= interrupted > 0;
+		return -1;
+	}
+	return __real_read(fd, to, size < at_once ? size : at_once);
+}
+
+static void put(const char *text)
+{
+	FILE *file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static unsigned descriptors(void)
+{
+	unsigned n = 0;
+	DIR *dir = opendir("/proc/self/fd");
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void expect(const char *text, int want)
+{
+	char got[SIZE + 1];
+	const unsigned before = descriptors();
+	memset(got, 'x', sizeof(got));
+	put(text);
+	assert_int_equal(secret_file_read(path, got, SIZE), want);
+	if (!want)
+		assert_string_equal(got, text);
+	assert_int_equal(got[SIZE], 'x');
+	assert_int_equal(descriptors(), before);
+}
+
+static void whole_files(void **state)
+{
+	static const size_t pieces[] = {SIZE, 1, 7};
+	(void)state;
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		at_once = pieces[i];
+		expect("", 0);
+		expect("a", 0);
+		expect("a\nb\n", 0);
+		expect("0123456789abcde", 0);
+		expect("0123456789abcdef", -EFBIG);
+		expect("0123456789abcdef0", -EFBIG);
+		interrupted = 3;
+		expect("0123456789", 0);
+	}
+	at_once = SIZE;
+}
+
+static void unreadable(void **state)
+{
+	char got[SIZE];
+	(void)state;
+	read_error = EIO;
+	expect("a", -EIO);
+	read_error = 0;
+	assert_int_equal(secret_file_read("/nonexistent/gsymfs", got, sizeof(got)), -ENOENT);
+	assert_int_equal(secret_file_read("/", got, sizeof(got)), -EISDIR);
+}
+
+/* A pipe without a writer does not block. */
+static void pipes(void **state)
+{
+	char got[SIZE];
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(secret_file_read(path, got, sizeof(got)), 0);
+	assert_string_equal(got, "");
+	assert_int_equal(unlink(path), 0);
+}
+
+/* What an administrator has to mend is the store's state; what passes is not. */
+static void whose_fault(void **state)
+{
+	static const int missing[] = {ENOENT, EACCES,       EPERM, ENOTDIR, EISDIR,
+				      ELOOP,  ENAMETOOLONG, ENXIO, EFBIG,   EINVAL};
+	static const int of_machine[][2] = {{ENOMEM, ENOMEM}, {EMFILE, EMFILE}, {ENFILE, ENFILE},
+					    {EIO, EIO},       {ESTALE, EIO},    {ETIMEDOUT, EIO},
+					    {EAGAIN, EIO},    {EBADMSG, EIO},   {0, 0}};
+	(void)state;
+	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
+		assert_int_equal(secret_errno(-missing[i]), -EACCES);
+	for (size_t i = 0; i < sizeof(of_machine) / sizeof(*of_machine); i++)
+		assert_int_equal(secret_errno(-of_machine[i][0]), -of_machine[i][1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_files),
+		cmocka_unit_test(unreadable),
+		cmocka_unit_test(pipes),
+		cmocka_unit_test(whose_fault),
+	};
+	int fd = mkstemp(path);
+	if (fd < 0 || close(fd))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
