@@ -122,9 +122,11 @@ static int break_claim(int dir, const char *claim, int64_t now)
 	if (!now || now - before.st_mtim.tv_sec <= CLAIM_SECONDS)
 		return -EEXIST;
 	int err = random_name(DIRECTORY_TEMP_PREFIX, away);
-	if (!err && renameat(dir, claim, dir, away))
+	if (err)
+		return err;
+	if (renameat(dir, claim, dir, away))
 		return errno == ENOENT ? 0 : -errno;
-	if (!err && fstatat(dir, away, &after, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(dir, away, &after, AT_SYMLINK_NOFOLLOW))
 		err = -errno;
 	if (!err && (before.st_ino != after.st_ino || before.st_mtim.tv_nsec != after.st_mtim.tv_nsec)) {
 		(void)!linkat(dir, away, dir, claim, 0);

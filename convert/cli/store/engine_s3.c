@@ -383,6 +383,8 @@ static int list_page(struct s3_walk *walk)
 	walk->run->task.transfer->reply.now = answer.now;
 	if (answer.status != 200)
 		return s3_status_error(walk->run, &answer);
+	if (!xml_scan_is_whole(&scan, "ListBucketResult"))
+		return http_fail(&walk->run->task, -EREMOTEIO, "the answer is no whole list");
 	if (walk->is_truncated != (*walk->token != 0))
 		return http_fail(&walk->run->task, -EREMOTEIO, "the list has no end");
 	return 0;

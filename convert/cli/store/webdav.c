@@ -282,11 +282,15 @@ static int receive_xml(void *user, const char *bytes, size_t size)
 	return xml_scan(user, bytes, size);
 }
 
-static int map_list_status(struct webdav_walk *walk, const struct http_answer *answer)
+static int map_list_status(struct webdav_walk *walk, const struct http_answer *answer,
+			   const struct xml_scan *scan)
 {
 	switch (answer->status) {
 	case 207:
-	case 404: /* there is no such collection yet */ return 0;
+		return xml_scan_is_whole(scan, "multistatus")
+			       ? 0
+			       : http_fail(walk->dav->task, -EREMOTEIO, "the answer is no whole list");
+	case 404: return 0; /* there is no such collection yet */
 	case 400:
 	case 405:
 	case 501:
@@ -317,7 +321,7 @@ static int list_collection(struct webdav_walk *walk)
 	http_fill_reply(walk->dav->task, &answer);
 	if (err == -EBADMSG)
 		return http_fail(walk->dav->task, -EREMOTEIO, "the list is no XML");
-	return err ? err : map_list_status(walk, &answer);
+	return err ? err : map_list_status(walk, &answer, &scan);
 }
 
 static int walk_collections(struct webdav_walk *walk)

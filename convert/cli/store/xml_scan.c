@@ -1,6 +1,7 @@
 #include "convert/cli/store/xml_scan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,23 @@ static const char *local_name(const char *name)
 	return colon ? colon + 1 : name;
 }
 
+static int begin_element(struct xml_scan *scan, const char *name)
+{
+	if (!scan->depth++) {
+		snprintf(scan->root, sizeof(scan->root), "%s", scan->has_ended ? "" : name);
+		scan->has_ended = false;
+	}
+	return scan->begin(scan->user, name);
+}
+
+static int end_element(struct xml_scan *scan, const char *name, const char *text)
+{
+	if (!scan->depth)
+		return -EBADMSG;
+	scan->has_ended = !--scan->depth;
+	return scan->end(scan->user, name, text);
+}
+
 static int end_tag(struct xml_scan *scan)
 {
 	scan->state = XML_IN_TEXT;
@@ -72,15 +90,15 @@ static int end_tag(struct xml_scan *scan)
 	if (scan->n_tag == 0)
 		return -EBADMSG;
 	if (scan->tag[0] == '/') {
-		int err = scan->end(scan->user, local_name(scan->tag + 1), finish_text(scan));
+		int err = end_element(scan, local_name(scan->tag + 1), finish_text(scan));
 		reset_text(scan);
 		return err;
 	}
 	reset_text(scan);
-	int err = scan->begin(scan->user, local_name(scan->tag));
+	int err = begin_element(scan, local_name(scan->tag));
 	if (err || !scan->ends_itself)
 		return err;
-	return scan->end(scan->user, local_name(scan->tag), "");
+	return end_element(scan, local_name(scan->tag), "");
 }
 
 static int in_tag(struct xml_scan *scan, char c)
@@ -180,4 +198,9 @@ int xml_scan(struct xml_scan *scan, const char *bytes, size_t size)
 	for (size_t i = 0; i < size && !err; i++)
 		err = bytes[i] ? scan_byte(scan, bytes[i]) : -EBADMSG;
 	return err;
+}
+
+bool xml_scan_is_whole(const struct xml_scan *scan, const char *root)
+{
+	return scan->has_ended && strcmp(scan->root, root) == 0;
 }

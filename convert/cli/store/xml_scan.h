@@ -38,9 +38,15 @@ struct xml_scan {
 	size_t n_text;
 	bool is_long; /* the text, which is then given as "" */
 	char last[2]; /* bytes, in a comment, CDATA or instruction */
+	char root[XML_NAME_SIZE];
+	size_t depth;   /* of elements that have begun */
+	bool has_ended; /* the root */
 };
 
 /* 0; -EBADMSG if it is no XML; or what the functions return if that is not 0. */
 int xml_scan(struct xml_scan *scan, const char *bytes, size_t size);
+
+/* Whether all of a document has come whose root is the element @root. */
+bool xml_scan_is_whole(const struct xml_scan *scan, const char *root);
 
 #endif

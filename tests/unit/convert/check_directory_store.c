@@ -404,6 +404,7 @@ static void old_claims(void **state)
 		{2000, {CALL_OPENAT, .nth = 3, .before = take_claim}, -EEXIST, true},
 		{2000, {CALL_RENAMEAT, .before = renew_claim_for_good}, -EEXIST, false},
 		{1000, {CALL_OPENAT, .nth = 3, .before = release_claim}, -EEXIST, true},
+		{2000, {CALL_GETRANDOM, .err = ENOSYS}, -ENOSYS, true},
 		{2000, {CALL_FSTATAT, .err = EIO}, -EIO, true},
 		{2000, {CALL_RENAMEAT, .err = EIO}, -EIO, true},
 		{2000, {CALL_FSTATAT, .nth = 2, .err = EIO}, -EIO, false},

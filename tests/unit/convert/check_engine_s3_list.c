@@ -152,6 +152,12 @@ static void failures(void **state)
 		struct store_reply want;
 	} table[] = {
 		{{{FIRST, 200, .body = "<!DOCTYPE a>"}}, {-EREMOTEIO, .text = "the list is no XML"}},
+		/* What another server may say with 200, and a list that is cut off. */
+		{{{FIRST, 200, .body = "<html><p>please log in</p></html>"}},
+		 {-EREMOTEIO, .text = "the answer is no whole list"}},
+		{{{FIRST, 200, .body = ""}}, {-EREMOTEIO, .text = "the answer is no whole list"}},
+		{{{FIRST, 200, .body = "<ListBucketResult><Contents><Key>p/a"}},
+		 {-EREMOTEIO, .text = "the answer is no whole list"}},
 		{{{FIRST, 403, .now = 50, .body = "<Code>AccessDenied</Code>"}},
 		 {-EACCES, .now = 50, .text = "HTTP 403, AccessDenied"}},
 		{{{FIRST, 404, .body = "<Code>NoSuchBucket</Code>"}},

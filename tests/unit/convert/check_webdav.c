@@ -504,6 +504,13 @@ static void failures(void **state)
 	SCRIPT({"PROPFIND http://host/store/", 207, .body = "<!DOCTYPE html>"});
 	list("", -EREMOTEIO);
 	assert_string_equal(transfer.reply.text, "the list is no XML");
+	/* Another document, none, and one that is cut off. */
+	static const char *const no_lists[] = {"<html></html>", "", "<multistatus><response>"};
+	for (size_t i = 0; i < sizeof(no_lists) / sizeof(*no_lists); i++) {
+		SCRIPT({"PROPFIND http://host/store/", 207, .body = no_lists[i]});
+		list("", -EREMOTEIO);
+		assert_string_equal(transfer.reply.text, "the answer is no whole list");
+	}
 	SCRIPT({"PROPFIND http://host/store/", .err = -ETIMEDOUT});
 	list("", -ETIMEDOUT);
 	/* The second of three fails: nothing is left over. */

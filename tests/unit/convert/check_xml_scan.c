@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -204,13 +205,48 @@ static void long_texts(void **state)
 	expect(document, 0, "<a<b>b=>a=x");
 }
 
+/* The root has begun and ended, and nothing comes after it. */
+static void whole_documents(void **state)
+{
+	static const struct {
+		const char *document;
+		bool whole;
+	} rows[] = {
+		{"", false},
+		{"<list>", false},
+		{"<list></list>", true},
+		{"<?xml version='1.0'?><!-- x --> <d:list a='b'><item/><item>x</item></d:list>\n", true},
+		{"<list/>", true},
+		{"<list><item></list>", false}, /* one is still open, whichever */
+		{"<list><list></list>", false},
+		{"<lists></lists>", false},
+		{"<other><list></list></other>", false},
+		{"<list></list><list>", false},
+		{"<list></list><list></list>", false},
+		{"<other/><list></list>", false},
+		{"<list></list", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct xml_scan xml = {.begin = note_begin, .end = note_end, .user = &events};
+		events.n = 0;
+		assert_int_equal(xml_scan(&xml, rows[i].document, strlen(rows[i].document)), 0);
+		if (xml_scan_is_whole(&xml, "list") != rows[i].whole)
+			fail_msg("%s", rows[i].document);
+	}
+	expect("</a>", -EBADMSG, "");
+	expect("<a></a></a>", -EBADMSG, "<a>a=");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(elements),       cmocka_unit_test(attributes), cmocka_unit_test(entities),
-		cmocka_unit_test(other_entities), cmocka_unit_test(left_out),   cmocka_unit_test(sections),
-		cmocka_unit_test(no_xml),         cmocka_unit_test(refused),    cmocka_unit_test(long_names),
-		cmocka_unit_test(long_texts),
+		cmocka_unit_test(elements),        cmocka_unit_test(attributes),
+		cmocka_unit_test(entities),        cmocka_unit_test(other_entities),
+		cmocka_unit_test(left_out),        cmocka_unit_test(sections),
+		cmocka_unit_test(no_xml),          cmocka_unit_test(refused),
+		cmocka_unit_test(long_names),      cmocka_unit_test(long_texts),
+		cmocka_unit_test(whole_documents),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
