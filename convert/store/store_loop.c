@@ -257,17 +257,24 @@ static void note_begun(struct store *store, struct flight *flight) REQUIRES(&sto
 	flight->begun = true;
 }
 
-/* With its size known, the limit is by that. */
-static void take_begun(struct store *store, struct flight *flight, uint64_t size) REQUIRES(&store->lock)
+/*
+ * With its size known, the limit is by that: once, or a process that was taken over would have no limit. More
+ * than the client takes is refused by the process when it comes.
+ */
+static int take_begun(struct store *store, struct flight *flight, uint64_t size) REQUIRES(&store->lock)
 {
+	struct store_call *call = flight->call;
+	if (flight->begun)
+		return -EPROTO;
 	note_begun(store, flight);
 	flight->is_watched = false;
-	if (!flight->call)
-		return;
-	atomic_store(&flight->call->begun, true);
-	flight->call->body = size;
-	if (size && !flight->call->ms)
-		flight->until = monotonic_ms() + store_process_limit(&store->process, size) + GRACE_MS;
+	if (!call)
+		return 0;
+	atomic_store(&call->begun, true);
+	call->body = size < call->message.size ? size : call->message.size;
+	if (size && !call->ms)
+		flight->until = monotonic_ms() + store_process_limit(&store->process, call->body) + GRACE_MS;
+	return 0;
 }
 
 /* Bytes of the body that was moved. */
@@ -330,8 +337,7 @@ static int take_message(struct store *store, const union worker_message *msg) RE
 		return take_reply(store, flight, &msg->reply);
 	if (msg->head.type != WORKER_BEGUN)
 		return -EPROTO;
-	take_begun(store, flight, msg->begun.size);
-	return 0;
+	return take_begun(store, flight, msg->begun.size);
 }
 
 /*

@@ -257,10 +257,15 @@ static bool give_by_content(struct share *share, struct share_offer *offer, uint
 {
 	struct store_key key = {.is_content = false};
 	int err = share_facts_digest(&offer->facts, &share->digests, offer->fds, most, more, share);
-	if (!err)
+	if (err && err != -ESTALE) { /* of reading, or no time is left */
+		lose(share, offer);
+		return true;
+	}
+	if (!err) {
 		err = share_facts_key(&offer->facts, offer->fds, &key);
-	if (err == -EPERM || (!err && !key.is_content))
-		return false;
+		if (err == -EPERM || (!err && !key.is_content))
+			return false;
+	}
 	if (!err)
 		err = check_unchanged(offer);
 	if (err)
@@ -338,8 +343,8 @@ static void give_late(struct share *share)
 		return;
 	if (is_to_wait(share, offer))
 		lose(share, offer);
-	else
-		give_by_content(share, offer, UINT64_MAX, rest);
+	else if (!give_by_content(share, offer, UINT64_MAX, rest))
+		lose(share, offer);
 	end(share, &share->late, offer);
 }
 

@@ -254,6 +254,11 @@ static void change_file(void)
 	with.digest_err = queued(&share.late) ? -ESTALE : 0;
 }
 
+static void deny_file(void)
+{
+	with.digest_err = queued(&share.late) ? -EPERM : 0;
+}
+
 static void lose_key(void)
 {
 	with.key_err = queued(&share.late) ? -ENOMEM : 0;
@@ -271,6 +276,7 @@ static void late_faults(void **state)
 		{.at_digest = lose_store, .want = "idle free:a wait"},
 		{.at_digest = forbid, .want = "idle free:a wait"},
 		{.at_digest = lose_file, .want = "digest-all idle free:a wait"},
+		{.at_digest = deny_file, .want = "digest-all idle free:a wait"},
 		{.at_digest = lose_key, .want = "digest-all idle free:a wait"},
 		{.at_digest = change_file, .want = "digest-all a- idle free:a wait"},
 		{.file_changes_at = 3, .file_err = -EIO, .want = "digest-all idle free:a wait"},

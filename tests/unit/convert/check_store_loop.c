@@ -263,7 +263,7 @@ static void rates(void **state)
 		{{0, LIST, 'a'}, {2, BEGUN, 'a', .size = 90}, {5, REPLY, 'a', .size = 95}, "rate(90,5)"},
 		{{0, LIST, 'a'}, {2, BEGUN, 'a'}, {5, REPLY, 'a', .size = 95}, "rate(95,5)"},
 		{{0, PUT, 'a', .size = 70},
-		 {2, BEGUN, 'a', .size = 90},
+		 {2, BEGUN, 'a', .size = 60},
 		 {5, REPLY, 'a', .size = 1000},
 		 "rate(70,5)"},
 		{{0, HEAD, 'a'}, {2, BEGUN, 'a'}, {5, REPLY, 'a', .size = 1000}, "rate(0,5)"},
@@ -282,6 +282,13 @@ static void rates(void **state)
 		tear_down(NULL);
 		set_up(NULL);
 	}
+	/* Nor is more expected than the client takes. */
+	EVENTS_ARE({0, GET, 'a'}, {2, BEGUN, 'a', .size = UINT64_MAX}, {5, REPLY, 'a', .size = 10});
+	open_process();
+	assert_null(store_loop(&store));
+	assert_int_equal(call_of('a')->body, ASKED);
+	tear_down(NULL);
+	set_up(NULL);
 	/* Of a failure more is no lie. */
 	EVENTS_ARE({0, GET, 'a'}, {5, REPLY, 'a', -EIO, .size = ASKED + 1});
 	open_process();
@@ -313,6 +320,16 @@ static void prompt(void **state)
 		tear_down(NULL);
 		set_up(NULL);
 	}
+}
+
+/* Each answer begins once: a second beginning would have a limit of its own. */
+static void begins_again(void **state)
+{
+	(void)state;
+	EVENTS_ARE({0, GET, 'a'}, {10, BEGUN, 'a', .size = 50}, {20, BEGUN, 'a', .size = 50});
+	open_process();
+	assert_null(store_loop(&store));
+	assert_non_null(strstr(did, " 20:kill"));
 }
 
 /* One that does not cease to speak is not listened to for ever. */
@@ -445,10 +462,10 @@ static void probed_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(started), TEST(not_started), TEST(not_opened), TEST(violations),   TEST(replaced),
-		TEST(ended),   TEST(limits),      TEST(files),      TEST(many),         TEST(not_sent),
-		TEST(replies), TEST(rates),       TEST(prompt),     TEST(floods),       TEST(left),
-		TEST(watched), TEST(probe),       TEST(no_probe),   TEST(probed_again),
+		TEST(started), TEST(not_started), TEST(not_opened), TEST(violations), TEST(replaced),
+		TEST(ended),   TEST(limits),      TEST(files),      TEST(many),       TEST(not_sent),
+		TEST(replies), TEST(rates),       TEST(prompt),     TEST(floods),     TEST(begins_again),
+		TEST(left),    TEST(watched),     TEST(probe),      TEST(no_probe),   TEST(probed_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -469,8 +469,11 @@ int __wrap_worker_receive(int sock, union worker_message *ret, int *ret_fd)
 	most_at_once = ++at_once > most_at_once ? at_once : most_at_once;
 	int got = inbox[0].got;
 	*ret = inbox[0].message;
-	if (with.floods && with.floods--)
+	if (with.floods && with.floods--) {
+		inbox[0].message.ready =
+			(struct worker_ready){.head = {.type = WORKER_READY}, .protocol = WORKER_PROTOCOL};
 		return got;
+	}
 	memmove(inbox, inbox + 1, --n_inbox * sizeof(*inbox));
 	return got;
 }

@@ -69,7 +69,7 @@ extern struct loop_script {
 	bool hangs;             /* a process that is killed does not end */
 	bool is_fast;           /* the server has answered others in time */
 	unsigned interrupts;    /* the first so many polls are interrupted */
-	unsigned floods;        /* messages that follow each that comes, of the call of the first */
+	unsigned floods;        /* messages that follow the first, and say nothing new */
 	int64_t clock_step;     /* each time that the clock is read, ms */
 	int64_t end;            /* when the client ends, ms after the start; 0: soon after the last event */
 } with;
