@@ -67,7 +67,7 @@ int __wrap_fuse_reply_buf(fuse_req_t req, const char *from, size_t size)
 	assert_true(size <= sizeof(data));
 	memcpy(data, from, size);
 	data_size = size;
-	return 0;
+	return reply_outcome;
 }
 
 /* ---- In place of answers ---- */
@@ -96,7 +96,8 @@ int __wrap_answer_make(struct answers *answers, struct revision *rev, struct han
 	made.address = request->address;
 	if (made.err)
 		return made.err;
-	*ret_known = made.known;
+	if (ret_known)
+		*ret_known = made.known;
 	*ret = content_new("answer", 6);
 	return *ret ? 0 : -ENOMEM;
 }
