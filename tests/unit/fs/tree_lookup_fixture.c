@@ -175,6 +175,11 @@ void fail_allocation(long n)
 	allowed = n;
 }
 
+long live_allocations(void)
+{
+	return live;
+}
+
 int look(uint64_t in, const char *name)
 {
 	free(last_call.addresses);

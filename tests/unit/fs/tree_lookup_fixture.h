@@ -60,6 +60,9 @@ int tree_tear_down(void **state);
 /* The allocation after @n others fails; negative: none does. */
 void fail_allocation(long n);
 
+/* How many were not freed. */
+long live_allocations(void);
+
 /* What the lookup of @name returns; its entry is in @entry. */
 int look(uint64_t in, const char *name);
 

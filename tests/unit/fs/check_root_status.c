@@ -1,0 +1,282 @@
+/* The file status of the root: every state and line, what each caller may know, and memory that fails. */
+#include "convert/run/share/share.h" /* has locals called as a variable of the fixture */
+#include "fs/scan/scan_state.h"
+#include "tree_lookup_fixture.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "fs/images/caller.h"
+#include "fs/tree/root_status.h"
+#include "gsym/base/vec.h"
+
+/* ---- In place of the store that hosts share ---- */
+
+static struct store_abilities abilities;
+static bool demanded;
+
+const char *__wrap_store_title(const struct store *store);
+void __wrap_store_describe_breaker(struct store *store, char *ret, size_t size);
+void __wrap_store_abilities(struct store *store, struct store_abilities *ret);
+bool __wrap_trust_is_demanded(const struct store_trust *trust);
+
+static char a_store, a_trust;
+
+const char *__wrap_store_title(const struct store *store)
+{
+	assert_ptr_equal(store, &a_store);
+	return "https://store";
+}
+
+void __wrap_store_describe_breaker(struct store *store, char *ret, size_t size)
+{
+	assert_ptr_equal(store, &a_store);
+	memset(ret, 'x', size); /* all of it is there */
+	snprintf(ret, size, "closed");
+}
+
+void __wrap_store_abilities(struct store *store, struct store_abilities *ret)
+{
+	assert_ptr_equal(store, &a_store);
+	*ret = abilities;
+}
+
+bool __wrap_trust_is_demanded(const struct store_trust *trust)
+{
+	assert_ptr_equal(trust, &a_trust);
+	return demanded;
+}
+
+/* ---- The file ---- */
+
+static const struct caller owner = {.uid = OWNER, .gid = GROUP};
+
+static void says_to(const struct caller *caller, const char *text)
+{
+	struct content *content = root_status_make(&t.tree, caller);
+	assert_non_null(content);
+	char *copy = strndup(content->data, content->size);
+	content_put(content);
+	assert_string_equal(copy, text);
+	free(copy);
+}
+
+static void says(const char *text)
+{
+	says_to(&owner, text);
+}
+
+/* What is said of files before and after the lines that a case is about. */
+#define NO_FILES "skipped\t0\ntruncated\t0\n"
+
+static int set_up(void **state)
+{
+	tree_set_up(state);
+	atomic_store(&t.f->images.digests.pending, DIGESTS_UNCOUNTED);
+	return 0;
+}
+
+#define STATUS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tree_tear_down)
+
+static void states(void **state)
+{
+	static const struct {
+		bool scanned;
+		int absent;
+		bool hashing;
+		const char *text;
+	} rows[] = {
+		{false, -ENOENT, false, "state\tscanning\n" NO_FILES},
+		{false, -EIO, true, "state\tscanning\n" NO_FILES},
+		{true, -EIO, false, "state\tincomplete\n" NO_FILES},
+		{true, -EIO, true, "state\tincomplete\n" NO_FILES},
+		{true, -ENOENT, true, "state\thashing\n" NO_FILES},
+		{true, -ENOENT, false, "state\tcomplete\n" NO_FILES},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		mutex_lock(&t.f->images.lock);
+		t.f->images.scanned = rows[i].scanned;
+		t.f->images.absent = rows[i].absent;
+		t.f->images.hashing = rows[i].hashing;
+		mutex_unlock(&t.f->images.lock);
+		says(rows[i].text);
+	}
+}
+
+static void sources(void **state)
+{
+	const struct scan_root roots[] = {{.path = (char *)"/src"}, {.path = (char *)"/other\tone"}};
+	(void)state;
+	t.tree.roots = roots;
+	t.tree.n_roots = 1;
+	says("state\tscanning\nsource\t/src\n" NO_FILES);
+	t.tree.n_roots = 2;
+	says("state\tscanning\nsource\t/src\nsource\t/other\\tone\n" NO_FILES);
+}
+
+static void digests(void **state)
+{
+	(void)state;
+	atomic_store(&t.f->images.digests.pending, 0);
+	says("state\tscanning\ndigests_pending\t0\n" NO_FILES);
+	atomic_store(&t.f->images.digests.pending, 7);
+	says("state\tscanning\ndigests_pending\t7\n" NO_FILES);
+}
+
+/* ---- Files that cannot be used ---- */
+
+static const struct skipped_cause damaged = {"not an ELF file", FILE_SKIPPED};
+static const struct skipped_cause cut = {"cut short", FILE_TRUNCATED};
+
+/* What is in a directory that not all may search is named to root and the daemon's own user alone. */
+static void files(void **state)
+{
+	const struct caller root = {.uid = 0}, own = {.uid = geteuid()},
+			    other = {.uid = geteuid() + 1, .gid = GROUP};
+	const char *all = "state\tscanning\n"
+			  "skipped\t2\n"
+			  "skipped_file\t/src/a/damaged: not an ELF file\n"
+			  "skipped_file\t/src/b/secret: not an ELF file\n"
+			  "truncated\t1\n"
+			  "truncated_file\t/src/c: cut short\n";
+	(void)state;
+	skipped_add(&t.skipped, "b/secret", &damaged, false, 1);
+	skipped_add(&t.skipped, "a/damaged", &damaged, true, 1);
+	skipped_add(&t.skipped, "c", &cut, true, 1);
+	says_to(&root, all);
+	says_to(&own, all);
+	says_to(&other, "state\tscanning\n"
+			"skipped\t2\n"
+			"skipped_file\t/src/a/damaged: not an ELF file\n"
+			"skipped_more\t1\n"
+			"truncated\t1\n"
+			"truncated_file\t/src/c: cut short\n");
+}
+
+static unsigned lines_with(const char *text, const char *key)
+{
+	unsigned n = 0;
+	for (const char *at = text; at && *at; at = strchr(at, '\n'), at += at != NULL)
+		n += strncmp(at, key, strlen(key)) == 0 && at[strlen(key)] == '\t';
+	return n;
+}
+
+static void many_files(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < SKIPPED_LISTED + 3; i++) {
+		char path[16];
+		snprintf(path, sizeof(path), "%u", i);
+		skipped_add(&t.skipped, path, &cut, true, 1);
+		struct content *content = root_status_make(&t.tree, &owner);
+		char *text = strndup(content->data, content->size), more[64];
+		content_put(content);
+		unsigned listed = i < SKIPPED_LISTED ? i + 1 : SKIPPED_LISTED;
+		assert_int_equal(lines_with(text, "truncated_file"), listed);
+		snprintf(more, sizeof(more), "truncated\t%u\n", i + 1);
+		assert_non_null(strstr(text, more));
+		snprintf(more, sizeof(more), "truncated_more\t%u\n", i + 1 - listed);
+		assert_true((strstr(text, more) != NULL) == (i >= SKIPPED_LISTED));
+		assert_int_equal(lines_with(text, "truncated_more"), i >= SKIPPED_LISTED);
+		free(text);
+	}
+}
+
+/* ---- The shared store ---- */
+
+#define SHARED "state\tscanning\n" NO_FILES "shared\thttps://store\nshared_breaker\tclosed\n"
+
+static void shared(void **state)
+{
+	static const struct {
+		struct store_abilities can;
+		bool bazel, trust, demanded;
+		const char *text;
+	} rows[] = {
+		{{.is_known = true, .has_leases = true},
+		 false,
+		 false,
+		 false,
+		 SHARED "shared_access\tread-write\nshared_leases\tyes\nshared_signatures\tnone\n"},
+		{{.is_known = true, .is_read_only = true},
+		 false,
+		 true,
+		 false,
+		 SHARED "shared_access\tread-only\n"
+			"shared_leases\tno (the server does not refuse to replace an object)\n"
+			"shared_signatures\tmade\n"},
+		{{.has_leases = true},
+		 false,
+		 true,
+		 true,
+		 SHARED
+		 "shared_access\tread-write\nshared_leases\tnot known yet\nshared_signatures\tdemanded\n"},
+		{{.is_known = true, .has_leases = true},
+		 true,
+		 false,
+		 true,
+		 SHARED "shared_access\tread-write\nshared_leases\tno (not with this layout)\n"
+			"shared_signatures\tnone\n"},
+	};
+	struct share share = {.store = (struct store *)&a_store};
+	(void)state;
+	t.tree.share = &share;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		abilities = rows[i].can;
+		demanded = rows[i].demanded;
+		share.bazel = rows[i].bazel;
+		share.trust = rows[i].trust ? (struct store_trust *)&a_trust : NULL;
+		says(rows[i].text);
+	}
+}
+
+/* Each allocation fails in turn: there is no file then, and never part of one. */
+static void without_memory(void **state)
+{
+	struct share share = {.store = (struct store *)&a_store};
+	const struct scan_root roots[] = {{.path = (char *)"/src"}};
+	struct content *whole, *content;
+	char long_reason[600] = {0};
+	const struct skipped_cause cause = {long_reason, FILE_SKIPPED};
+	(void)state;
+	memset(long_reason, 'x', sizeof(long_reason) - 1);
+	t.tree.share = &share;
+	t.tree.roots = roots;
+	t.tree.n_roots = 1;
+	skipped_add(&t.skipped, "a", &damaged, true, 1);
+	skipped_add(&t.skipped, "b", &cause, true, 1);
+	skipped_add(&t.skipped, "c", &cut, true, 1);
+	whole = root_status_make(&t.tree, &owner);
+	assert_non_null(whole);
+	long n = 0;
+	do {
+		long before = live_allocations();
+		fail_allocation(n++);
+		content = root_status_make(&t.tree, &owner);
+		fail_allocation(-1);
+		assert_int_equal(live_allocations(), before + (content != NULL));
+	} while (!content);
+	assert_true(n > 10);
+	assert_int_equal(content->size, whole->size);
+	assert_memory_equal(content->data, whole->data, whole->size);
+	content_put(content);
+	content_put(whole);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STATUS_TEST(states),         STATUS_TEST(sources),    STATUS_TEST(digests),
+		STATUS_TEST(files),          STATUS_TEST(many_files), STATUS_TEST(shared),
+		STATUS_TEST(without_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
