@@ -1,0 +1,70 @@
+/* Requests that would change something: each is refused with EROFS, once, whatever it is about. */
+#include "fs/tree/ops.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "fs/name/node.h"
+
+static unsigned replies;
+static int reply;
+static char a_request;
+
+int __wrap_fuse_reply_err(fuse_req_t req, int err);
+
+int __wrap_fuse_reply_err(fuse_req_t req, int err)
+{
+	assert_ptr_equal(req, &a_request);
+	replies++;
+	reply = err;
+	return 0;
+}
+
+#define REFUSES(operation, ...)                                                    \
+	do {                                                                       \
+		replies = 0;                                                       \
+		reply = 0;                                                         \
+		assert_non_null(gsymfs_ops.operation);                             \
+		gsymfs_ops.operation((fuse_req_t)(void *)&a_request, __VA_ARGS__); \
+		assert_int_equal(replies, 1);                                      \
+		assert_int_equal(reply, EROFS);                                    \
+	} while (0)
+
+static void every_change(void **state)
+{
+	struct fuse_file_info info = {0};
+	(void)state;
+	REFUSES(mknod, INO_ROOT, "new", S_IFREG | 0644, 0);
+	REFUSES(mkdir, INO_ROOT, "new", 0755);
+	REFUSES(unlink, INO_ROOT, "q");
+	REFUSES(rmdir, INO_ROOT, "by-name");
+	REFUSES(symlink, "target", INO_ROOT, "new");
+	REFUSES(rename, INO_ROOT, "q", INO_ROOT, "new", 0);
+	REFUSES(link, INO_BATCH, INO_ROOT, "new");
+	REFUSES(create, INO_ROOT, "new", 0644, &info);
+	REFUSES(setxattr, INO_BATCH, "user.name", "value", 5, 0);
+	REFUSES(removexattr, INO_BATCH, "user.name");
+	REFUSES(fallocate, INO_BATCH, 0, 0, 1, &info);
+}
+
+/* Without a function for them the kernel does not ask again. */
+static void not_asked(void **state)
+{
+	(void)state;
+	assert_null(gsymfs_ops.flush);
+	assert_null(gsymfs_ops.getxattr);
+	assert_null(gsymfs_ops.listxattr);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_change),
+		cmocka_unit_test(not_asked),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
