@@ -1,0 +1,232 @@
+/* Which sources there are, as operands or in one, which are refused, and where debug files are searched. */
+#include "setup_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static void one_source(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink("src", below("link")), 0);
+	GIVE(below("link"));
+	assert_int_equal(prepare(), 0);
+	assert_int_equal(unlink(below("link")), 0);
+	assert_int_equal(fs.n_roots, 1);
+	assert_string_equal(fs.source, below("src"));
+	assert_string_equal(fs.prefix, below("src"));
+	assert_string_equal(fs.source_names, below("src"));
+	assert_string_equal(fs.roots[0].path, below("src"));
+	assert_string_equal(fs.roots[0].below, "");
+	assert_false(fs.log.from_root);
+}
+
+static void two_sources(char *first, char *second)
+{
+	char names[400];
+	assert_int_equal(prepare(), 0);
+	assert_int_equal(fs.n_roots, 2);
+	assert_string_equal(fs.source, "/");
+	assert_string_equal(fs.prefix, "");
+	assert_true(fs.log.from_root);
+	assert_string_equal(fs.roots[0].path, first);
+	assert_string_equal(fs.roots[0].below, first + 1);
+	assert_string_equal(fs.roots[1].path, second);
+	assert_string_equal(fs.roots[1].below, second + 1);
+	snprintf(names, sizeof(names), "%s:%s", first, second);
+	assert_string_equal(fs.source_names, names);
+	setup_clear();
+	setup_begin();
+}
+
+static void several_sources(void **state)
+{
+	char *a = new_dir("a"), *ab = new_dir("ab"), text[300];
+	(void)state;
+	GIVE(a, ab);
+	two_sources(a, ab);
+	GIVE(ab, a);
+	two_sources(ab, a);
+	/* In one operand, as in fstab. */
+	snprintf(text, sizeof(text), "%s:%s", a, ab);
+	GIVE(text);
+	two_sources(a, ab);
+	snprintf(text, sizeof(text), ":%s::%s:", a, ab);
+	GIVE(text);
+	two_sources(a, ab);
+	/* Unless there is a directory of that name. */
+	GIVE(new_dir("c:d"));
+	assert_int_equal(prepare(), 0);
+	assert_int_equal(fs.n_roots, 1);
+	assert_string_equal(fs.roots[0].path, below("c:d"));
+}
+
+static void refused_sources(void **state)
+{
+	char *a = new_dir("a"), *in = new_dir("a/in"), text[300];
+	(void)state;
+	int fd = open(below("file"), O_CREAT | O_WRONLY, 0644);
+	assert_true(fd >= 0);
+	close(fd);
+	GIVE(below("missing"));
+	refuses(-ENOENT, "missing': No such file");
+	GIVE(below("file"));
+	refuses(-ENOTDIR, "file': not a directory");
+	GIVE(a, a);
+	refuses(-EINVAL, "given twice");
+	GIVE(new_dir("b"), a, in);
+	refuses(-EINVAL, "one is in the other");
+	GIVE(in, a);
+	refuses(-EINVAL, "one is in the other");
+	GIVE((char *)":");
+	refuses(-ENOENT, "names no directory");
+	snprintf(text, sizeof(text), "%s:%s", a, below("missing"));
+	GIVE(text);
+	refuses(-ENOENT, "missing': No such file");
+	/* The first that fails is the last that is looked at. */
+	snprintf(text, sizeof(text), "%s:%s", below("missing"), below("file"));
+	GIVE(text, below("file"));
+	refuses(-ENOENT, "missing': No such file");
+	GIVE(a);
+	sys.moved = true; /* between two looks at it */
+	refuses(-ENOENT, "a': No such file");
+	assert_int_equal(sys.mounts, 0);
+}
+
+static void many_sources(void **state)
+{
+	char *dirs[SOURCES_MAX + 1], name[8], text[SOURCES_MAX * 40];
+	size_t n = 0;
+	(void)state;
+	for (unsigned i = 0; i <= SOURCES_MAX; i++) {
+		snprintf(name, sizeof(name), "m%02u", i);
+		dirs[i] = new_dir(name);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i ? ":" : "", dirs[i]);
+	}
+	give(dirs, SOURCES_MAX);
+	assert_int_equal(prepare(), 0);
+	assert_int_equal(fs.n_roots, SOURCES_MAX);
+	for (unsigned i = 0; i < SOURCES_MAX; i++)
+		assert_string_equal(fs.debug_dirs[i], dirs[i]);
+	assert_null(fs.debug_dirs[SOURCES_MAX]);
+	setup_clear();
+	setup_begin();
+	GIVE(text);
+	refuses(-EINVAL, "there may be 16 sources");
+}
+
+/* All their paths fit into a message to workers. */
+static void long_sources(void **state)
+{
+	enum { PARTS = 10 };
+	char *dirs[PARTS], name[256];
+	(void)state;
+	for (int more = 0; more <= 1; more++) {
+		size_t left = SOURCES_TEXT_MAX + (size_t)more - (PARTS - 1);
+		for (unsigned i = 0; i < PARTS; i++) {
+			size_t size = left / (PARTS - i) - strlen(top) - 1;
+			left -= size + strlen(top) + 1;
+			memset(name, (char)('a' + i), size);
+			name[size] = 0;
+			dirs[i] = new_dir(name);
+		}
+		give(dirs, PARTS);
+		if (more) {
+			refuses(-ENAMETOOLONG, "longer than 2000 bytes");
+		} else {
+			assert_int_equal(prepare(), 0);
+			assert_int_equal(strlen(fs.source_names), SOURCES_TEXT_MAX);
+			setup_clear();
+			setup_begin();
+		}
+	}
+}
+
+/* The directory has a path of that length. */
+static char *deep_dir(char first, size_t size)
+{
+	static char deep[2][2300];
+	char *path = deep[first == 'y'];
+	size_t n = (size_t)snprintf(path, sizeof(deep[0]), "%s", top);
+	while (n < size) {
+		size_t part = size - n - 1 < 200 ? size - n - 1 : 200;
+		if (size - n - 1 - part == 1)
+			part--; /* the last one needs a name */
+		path[n++] = '/';
+		memset(path + n, first, part);
+		path[n += part] = 0;
+		assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+	}
+	return path;
+}
+
+/* The only source may have any path, of two it counts. */
+static void deep_sources(void **state)
+{
+	(void)state;
+	GIVE(deep_dir('x', SOURCES_TEXT_MAX + 200));
+	assert_int_equal(prepare(), 0);
+	assert_int_equal(strlen(fs.source_names), SOURCES_TEXT_MAX + 200);
+	setup_clear();
+	setup_begin();
+	GIVE(deep_dir('x', SOURCES_TEXT_MAX / 2), deep_dir('y', SOURCES_TEXT_MAX / 2));
+	refuses(-ENAMETOOLONG, "longer than 2000 bytes");
+	GIVE(deep_dir('x', SOURCES_TEXT_MAX / 2), deep_dir('y', SOURCES_TEXT_MAX / 2 - 1));
+	assert_int_equal(prepare(), 0);
+}
+
+/* As many as there may be. */
+static void many_debug_dirs(void **state)
+{
+	char *dirs[SOURCES_MAX], name[8], text[DEBUG_DIRS_MAX * 8];
+	size_t n = 0;
+	(void)state;
+	for (unsigned i = 0; i < SOURCES_MAX; i++) {
+		snprintf(name, sizeof(name), "m%02u", i);
+		dirs[i] = new_dir(name);
+	}
+	for (unsigned i = 0; i < DEBUG_DIRS_MAX; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s/d%02u", i ? ":" : "", i);
+	fs.options.debug_dirs = text;
+	give(dirs, SOURCES_MAX);
+	assert_int_equal(prepare(), 0);
+	for (unsigned i = 0; i < DEBUG_DIRS_MAX; i++) {
+		snprintf(name, sizeof(name), "/d%02u", i);
+		assert_string_equal(fs.debug_dirs[i], name);
+	}
+	for (unsigned i = 0; i < SOURCES_MAX; i++)
+		assert_string_equal(fs.debug_dirs[DEBUG_DIRS_MAX + i], dirs[i]);
+	assert_null(fs.debug_dirs[DEBUG_DIRS_MAX + SOURCES_MAX]);
+}
+
+static void debug_dirs(void **state)
+{
+	(void)state;
+	fs.options.debug_dirs = (char *)"/usr/lib/debug:/srv/debug";
+	GIVE(new_dir("a"), new_dir("b"));
+	assert_int_equal(prepare(), 0);
+	assert_string_equal(fs.debug_dirs[0], "/usr/lib/debug");
+	assert_string_equal(fs.debug_dirs[1], "/srv/debug");
+	assert_string_equal(fs.debug_dirs[2], below("a"));
+	assert_string_equal(fs.debug_dirs[3], below("b"));
+	assert_null(fs.debug_dirs[4]);
+	assert_string_equal(fs.options.debug_dirs, "/usr/lib/debug:/srv/debug");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SETUP_TEST(one_source),   SETUP_TEST(several_sources), SETUP_TEST(refused_sources),
+		SETUP_TEST(many_sources), SETUP_TEST(long_sources),    SETUP_TEST(deep_sources),
+		SETUP_TEST(debug_dirs),   SETUP_TEST(many_debug_dirs),
+	};
+	return mkdtemp(top) ? setup_main(cmocka_run_group_tests(tests, NULL, NULL)) : 1;
+}
