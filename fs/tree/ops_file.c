@@ -27,7 +27,8 @@ static struct open_file *file_of(const struct fuse_file_info *info)
 /* ---- Open ---- */
 
 /*
- * The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's.
+ * The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's,
+ * and for that of a revision that is gone.
  */
 static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
 {
@@ -40,7 +41,7 @@ static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, s
 	if (ino_kind(ino) == NODE_BATCH) {
 		*ret = batch_of(ino_code(ino));
 		*ret_rev = images_revision(tree->images, ino);
-		return *ret_rev;
+		return true;
 	}
 	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&tree->nodes, ino, &node))
 		return false;
@@ -68,7 +69,10 @@ static int open_attempt(struct call *call)
 	struct request request;
 	if (call->info.flags & O_TRUNC) /* the kernel sets the size to 0 itself */
 		atomic_fetch_add(&tree_of(call)->sizes_told, 1);
-	if (find_batch(tree_of(call), call->ino, &request, &rev))
+	bool is_batch = find_batch(tree_of(call), call->ino, &request, &rev);
+	if (is_batch && !rev && !ino_is_root_batch(call->ino))
+		return -ESTALE;
+	if (is_batch)
 		return open_stream(call, batch_file_new(tree_of(call)->answers, rev ? rev->image : NULL,
 							&request, caller_of(call->req)));
 	if (ino_kind(call->ino) == NODE_FIXED || ino_kind(call->ino) == NODE_IMAGE_FILE)

@@ -511,6 +511,8 @@ static void not_set(void **state)
 		set_attributes(rows[i].ino, rows[i].which);
 		failed_with(EROFS);
 	}
+	set_attributes(ino_make(NODE_BATCH, 12345, 0), FUSE_SET_ATTR_SIZE); /* of a revision that is gone */
+	failed_with(ESTALE);
 	assert_int_equal(atomic_load(&t.tree.sizes_told), told);
 }
 

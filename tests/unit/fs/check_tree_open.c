@@ -158,6 +158,8 @@ static void no_files(void **state)
 	written(image);
 	open_fails(INO_ADDRESS | 77, O_RDONLY, ESTALE);
 	open_fails(ino_make(NODE_IMAGE_FILE, 12345, 0), O_RDONLY, ESTALE);
+	open_fails(ino_make(NODE_BATCH, 12345, 0), O_RDONLY, ESTALE);
+	open_fails(ino_make(NODE_BATCH, 12345, 0), O_RDWR, ESTALE);
 }
 
 /* Files that are made when they are opened. */
