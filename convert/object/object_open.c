@@ -241,7 +241,7 @@ static int no_slice(const struct object_file *object, const struct object_slice 
 	for (size_t i = 0; i < n; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
 			 slices[i].arch);
-	if (pick && pick->arch)
+	if (pick && pick->arch && *pick->arch)
 		return diag_set(diag, -ENOEXEC, "%s: holds images for %s, none for %s", object->path, list,
 				pick->arch);
 	return diag_set(diag, -ENOEXEC, "%s: holds images for %s: choose one of them", object->path, list);

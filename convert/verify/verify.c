@@ -75,7 +75,7 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 {
 	struct verifier v = {.reader = reader, .max_functions = options->max_functions, .report = ret};
 	memset(ret, 0, sizeof(*ret));
-	int err = verify_object_open(object_path, &v.object, diag);
+	int err = verify_object_open(object_path, gsym_reader_info(reader), &v.object, diag);
 	if (err)
 		return err;
 	v.dw.dbg = v.object.dbg;

@@ -211,10 +211,22 @@ static int open_dwarf(const char *path, struct verify_object *object, struct gsy
 	return -ENOEXEC;
 }
 
-int verify_object_open(const char *path, struct verify_object *ret, struct gsym_diag *diag)
+/* Of several images the one with the id of the GSYM file. */
+static int open_image(const char *path, const struct gsym_info *info, struct object_file **ret,
+		      struct gsym_diag *diag)
+{
+	const struct object_pick pick = {.id = info->uuid, .id_size = info->uuid_size};
+	int err = object_open(path, NULL, ret, diag);
+	if (err != -ENOEXEC || !pick.id_size)
+		return err;
+	return object_open_slice(path, NULL, &pick, ret, NULL) ? err : 0;
+}
+
+int verify_object_open(const char *path, const struct gsym_info *info, struct verify_object *ret,
+		       struct gsym_diag *diag)
 {
 	*ret = (struct verify_object){0};
-	int err = object_open(path, NULL, &ret->file, diag);
+	int err = open_image(path, info, &ret->file, diag);
 	if (err)
 		return err;
 	if (!object_section(ret->file, ".debug_info"))

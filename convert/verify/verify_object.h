@@ -26,9 +26,12 @@ struct verify_object {
 	VEC(struct symbol) symbols;          /* by address */
 };
 
-/* -ENODATA when there is no DWARF, -ENOEXEC when it cannot be read. @ret is to be closed after a success
- * only. */
-int verify_object_open(const char *path, struct verify_object *ret, struct gsym_diag *diag);
+/*
+ * Opens an object file, of one with several images that whose id is that of @info. -ENODATA when there is no
+ * DWARF, -ENOEXEC when it cannot be read. @ret is to be closed after a success only.
+ */
+int verify_object_open(const char *path, const struct gsym_info *info, struct verify_object *ret,
+		       struct gsym_diag *diag);
 void verify_object_close(struct verify_object *object);
 
 /* Whether @addr is code; anything is in a file without sections. */

@@ -166,6 +166,13 @@ def fat_files(gsym):
         bench.lookup("each.arm64", LINES)
         bench.lookup("each.ppc", NAMES)
         bench.refuse(data, "holds images for arm64, ppc, none for arm64e", "--arch=arm64e")
+        compared = bench.run("convert", "--verify", "file", "-o", "compared")
+        bench.same("each compared with its own", compared.returncode, 0)
+        told = bench.run("convert", "--quiet", "--names-only", "--symtab-file=file", "each.ppc", "-o", "refused.gsym")
+        bench.same("several", (told.returncode, "choose one of them" in told.stderr), (1, True))
+        told = bench.run("lookup", "file", "0x1000")
+        bench.same("the choice", (told.returncode, told.stderr),
+                   (1, "gsym lookup: file: holds code for arm64, ppc; choose one with --arch=ARCH\n"))
         bench.expect(m.fat([(m.ARM64, one.file())], wide), LINES)
         # A slice that is damaged, or no image at all, does not take the others with it.
         bench.expect(m.fat([(m.X86_64, b"!<arch>\n" + bytes(100)), (m.ARM64, one.file())], wide), LINES)

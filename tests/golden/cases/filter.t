@@ -569,6 +569,11 @@ gsym: 1 of 1 frames explained
  #0 0x55c8ec9c4004 in f::one() /src/app/fold.cc:5
 gsym: 1 of 1 frames explained
  #0 0x55c8ec9c4004 in f::one() [merged 3] /src/app/fold.cc:5
+# Of several files an address alone names none.
+$ printf '100c\ndeadbeef00010203 100c\n' | gsym stack --format=tsv plain.gsym nested.gsym
+0	0	0	100c	0	??	0x0	??	0	-	-	??
+0	1	0	0x100c	0	Shape::area() const	0x8	/src/app/include/shape.h	7	i	plain.gsym	_ZNK5Shape4areaEv
+0	1	0	0x100c	1	main	0xc	/src/app/main.cc	11	-	plain.gsym	main
 $ printf 'deadbeef00010203 0x100c\n0x1014\nnonsense\n0123456789abcdef 0x1\n' | gsym stack --format=tsv plain.gsym
 0	0	0	0x100c	0	square	0x0	/src/app/include/shape.h	3	i	plain.gsym	square
 0	0	0	0x100c	1	Shape::area() const	0x8	/src/app/include/shape.h	8	i	plain.gsym	_ZNK5Shape4areaEv
