@@ -1,6 +1,7 @@
 /* The directory of converted files: what is loaded, kept, marked, and deleted when it is full. */
 #include "convert/cache/cache.h"
 #include "convert/cache/cache_entry.h"
+#include "convert/cache/cache_temp.h"
 #include "convert/cache/publish.h"
 
 #include <errno.h>
@@ -488,6 +489,20 @@ static void published_later(void **state)
 	assert_int_equal(atomic_load(&cache.in_memory), 0);
 }
 
+/* Other files of the cache, as failures and the index, take room, too. */
+static void other_files(void **state)
+{
+	static const char text[] = "text";
+	struct gsym_diag diag = {""};
+	(void)state;
+	const uint64_t before = atomic_load(&cache.bytes);
+	assert_int_equal(cache_write_file(&cache, "fc-index", text, sizeof(text), &diag), 0);
+	assert_true(atomic_load(&cache.bytes) > before);
+	assert_true(exists("fc-index"));
+	assert_int_equal(cache_write_file(&cache, "none/fc-index", text, sizeof(text), &diag), -ENOENT);
+	assert_non_null(strstr(diag.text, "cannot write none/fc-index"));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -495,7 +510,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(names),       TEST(times),        TEST(held),   TEST(damaged),         TEST(directories),
 		TEST(descriptors), TEST(marked),       TEST(tight),  TEST(evicted),         TEST(counted),
-		TEST(full),        TEST(no_directory), TEST(closed), TEST(published_later),
+		TEST(full),        TEST(no_directory), TEST(closed), TEST(published_later), TEST(other_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
