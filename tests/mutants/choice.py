@@ -43,7 +43,7 @@ TESTS = {
     "convert": ("finalize", "emit", "stub", "section_stream", "crafted fragments", *CONVERT_TAIL),
     "convert/record": ("finalize", "emit", "text_set", *CONVERT_TAIL),
     "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "macho objects", "golden macho",
-                       "golden pe", "pdb files", "released", "fuzz-elf"),
+                       "golden pe", "pdb files", "released", "fuzz-elf", "mount-pe"),
     "convert/object/elf": ("stub", "golden symbols", "relocatable", *CONVERT_TAIL, "fuzz-elf"),
     "convert/object/inflate": ("section_stream", "compressed", "compressed files", "fuzz-inflater", *CONVERT_TAIL),
     "convert/object/macho": ("short memory", "golden macho", "macho objects", "fuzz-macho", "mount-macho", "bad-macho", "bad-fat", "bad-containers"),
