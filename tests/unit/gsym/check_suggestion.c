@@ -95,8 +95,8 @@ static void bounds(void **state)
 	suggestion_try(&s, word + 1);
 	assert_ptr_equal(s.best, word + 1);
 	assert_int_equal(s.distance, 1);
-	s = suggestion_begin("bab" + 1, 2); /* "ab" and "bx": two edits */
-	suggestion_try(&s, "abx" + 1);
+	s = suggestion_begin(&"bab"[1], 2); /* "ab" and "bx": two edits */
+	suggestion_try(&s, &"abx"[1]);
 	assert_null(s.best);
 }
 
