@@ -4,7 +4,6 @@
  */
 #include "convert/os/beneath.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -17,6 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "tests/unit/open_descriptors.h"
 
 #include "gsym/base/vec.h"
 
@@ -67,17 +68,6 @@ static int tear_down(void **state)
 	return rmdir(top_path);
 }
 
-static unsigned descriptors(void)
-{
-	unsigned n = 0;
-	DIR *dir = opendir("/proc/self/fd");
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* What open(2) or one of ours gave, closed; 1 for a descriptor. */
 static int opened(int fd)
 {
@@ -107,7 +97,7 @@ static void target_of_a_link(void **state)
 {
 	struct stat want, got = {0};
 	(void)state;
-	unsigned before = descriptors();
+	unsigned before = count_open_descriptors();
 	assert_int_equal(fstatat(top, "dir/sub/file", &want, 0), 0);
 	assert_int_equal(stat_link_beneath(top, "link", &got), 0);
 	assert_int_equal(got.st_ino, want.st_ino);
@@ -117,7 +107,7 @@ static void target_of_a_link(void **state)
 	int err = stat_link_beneath(top, "link", &got);
 	fstat_fails = false;
 	assert_int_equal(err, -EIO);
-	assert_int_equal(descriptors(), before);
+	assert_int_equal(count_open_descriptors(), before);
 }
 
 /* So that a structure that is not filled holds no zeros. */
@@ -179,7 +169,7 @@ static void open_to_all(void **state)
 	static const char *const dirs[] = {"dir", "dir/sub"};
 	struct stat st;
 	(void)state;
-	unsigned before = descriptors();
+	unsigned before = count_open_descriptors();
 	assert_int_equal(fstat(top, &st), 0);
 	if (!dir_is_open("."))
 		skip(); /* of a directory for temporary files that only its user may search */
@@ -196,7 +186,7 @@ static void open_to_all(void **state)
 		assert_true(file_is_open(0));
 	}
 	assert_false(dir_open_to_all(-1));
-	assert_int_equal(descriptors(), before);
+	assert_int_equal(count_open_descriptors(), before);
 }
 
 /* Another file has the name now: who may read that one tells nothing. */

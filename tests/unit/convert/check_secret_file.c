@@ -1,7 +1,6 @@
 /* Files of secrets: read whole or not at all, and whose fault it is that one cannot be used. */
 #include "convert/cli/store/secret_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "tests/unit/open_descriptors.h"
 
 enum { SIZE = 16 };
 
@@ -42,28 +43,17 @@ static void put(const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static unsigned descriptors(void)
-{
-	unsigned n = 0;
-	DIR *dir = opendir("/proc/self/fd");
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 static void expect(const char *text, int want)
 {
 	char got[SIZE + 1];
-	const unsigned before = descriptors();
+	const unsigned before = count_open_descriptors();
 	memset(got, 'x', sizeof(got));
 	put(text);
 	assert_int_equal(secret_file_read(path, got, SIZE), want);
 	if (!want)
 		assert_string_equal(got, text);
 	assert_int_equal(got[SIZE], 'x');
-	assert_int_equal(descriptors(), before);
+	assert_int_equal(count_open_descriptors(), before);
 }
 
 static void whole_files(void **state)
