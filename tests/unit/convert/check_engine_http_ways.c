@@ -108,7 +108,7 @@ static const struct transfer_row absent_rows[] = {
 		"DELETE a.lease.guard/", 204 \
 	}
 
-/* Leases are written under a guard, unless it does not matter what is there, and nothing else is. */
+/* Conditional writes of leases take a guard; no other write does. */
 static const struct transfer_row guarded_rows[] = {
 	{{PUT("a.lease"), ABSENT},
 	 {TAKE_GUARD, {"PUT a.lease <abc>; If-None-Match: *", 201, .etag = "n"}, DROP_GUARD},

@@ -160,6 +160,8 @@ static void faults(void **state)
 		 "inputs digest !writing(others may read it)"},
 		{{.inputs_err = -ENOMEM}, "inputs"},
 		{{.digest_err = -EIO}, "inputs digest"},
+		{{.digest_err = -EBADMSG}, "inputs digest"},
+		{{.digest_err = -EPERM}, "inputs digest"},
 		{{.digest_err = -ELIBACC}, "inputs digest"},
 		{{.key_err = -ENOMEM}, "inputs digest"},
 		{{.file_changes_at = 1, .file_err = -EIO}, ""},
@@ -192,9 +194,6 @@ static void changes(void **state)
 		{{.file_changes_at = 2, .file_err = -ESTALE}, "inputs a-"},
 		{{.neighbour_changes_at = 2}, "inputs a-"},
 		{{.digest_err = -ESTALE}, "inputs digest a-"},
-		/* What cannot be read now is offered again later. */
-		{{.digest_err = -EBADMSG}, "inputs digest"},
-		{{.digest_err = -EPERM}, "inputs digest"},
 		{{.file_changes_at = 3, .file_err = -ESTALE}, "inputs digest a-"},
 		{{.neighbour_changes_at = 3}, "inputs digest a-"},
 	};

@@ -116,7 +116,7 @@ static void write_line(enum frame_style style, const char *marked)
 	const struct resolved_line resolved = {line, n, t.frames, t.resolved, t.images, k};
 	struct gsym_answer answer = {.n_frames = 0};
 	text_deinit(&t.out);
-	/* After what is there already. */
+	/* Appended to the output. */
 	text_lit(&t.out, "before\n");
 	log_line_write(&t.out, &resolved, (const struct stack_resolver *)&a_resolver, &answer, &t.options);
 	for (size_t i = 0; i < k; i++)
