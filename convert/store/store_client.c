@@ -235,7 +235,7 @@ static int start_thread(struct store *store) REQUIRES(&store->lock)
 		return 0;
 	int err = thread_start(&store->thread, "gsymfs-store", store_loop, store);
 	store->has_thread = !err;
-	return err;
+	return err == -EAGAIN ? -ENOMEM : err; /* -EAGAIN would be a server's answer: another host was first */
 }
 
 static int submit(struct store *store, struct store_call *call) REQUIRES(&store->lock)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,6 +29,16 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	atomic_fetch_add(&hurried, !ms);
 	return __real_poll(fds, n, ms);
+}
+
+static bool has_no_threads;
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	return has_no_threads ? EAGAIN : __real_pthread_create(ret, attr, run, arg);
 }
 
 /* A store whose process runs, and is stopped now. */
@@ -362,6 +373,23 @@ static void prepared(void **state)
 	fixture_close(&f);
 }
 
+/* That no thread can be started is a fault of this machine: not "another host was first", as -EAGAIN says. */
+static void no_thread(void **state)
+{
+	struct fixture f;
+	(void)state;
+	fixture_open(&f);
+	has_no_threads = true;
+	store_prepare(f.store);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), -ENOMEM);
+	has_no_threads = false;
+	assert_true(store_is_up(f.store));
+	assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), 0);
+	assert_int_equal(put(f.store, "x", "2", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
+	fixture_close(&f);
+}
+
 /* A program that cannot be started is a store that fails, and is not asked again for a while. */
 static void no_program(void **state)
 {
@@ -434,21 +462,14 @@ static void rates(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed),
-		cmocka_unit_test(replaced),
-		cmocka_unit_test(crashes),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(queued),
-		cmocka_unit_test(closes),
-		cmocka_unit_test(queue),
-		cmocka_unit_test(overdue),
-		cmocka_unit_test(cut_short),
-		cmocka_unit_test(overdue_together),
-		cmocka_unit_test(busy),
-		cmocka_unit_test(prepared),
-		cmocka_unit_test(no_program),
-		cmocka_unit_test(other_program),
-		cmocka_unit_test(directory_changes),
+		cmocka_unit_test(killed),        cmocka_unit_test(replaced),
+		cmocka_unit_test(crashes),       cmocka_unit_test(stopped),
+		cmocka_unit_test(queued),        cmocka_unit_test(closes),
+		cmocka_unit_test(queue),         cmocka_unit_test(overdue),
+		cmocka_unit_test(cut_short),     cmocka_unit_test(overdue_together),
+		cmocka_unit_test(busy),          cmocka_unit_test(prepared),
+		cmocka_unit_test(no_thread),     cmocka_unit_test(no_program),
+		cmocka_unit_test(other_program), cmocka_unit_test(directory_changes),
 		cmocka_unit_test(rates),
 	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
