@@ -2,24 +2,37 @@
 #ifndef CONVERT_OS_LIBRARY_H
 #define CONVERT_OS_LIBRARY_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "gsym/gsym.h"
 
 /* A function of the library, and where its address goes. */
 struct library_symbol {
 	const char *name;
-	size_t member; /* offset in the struct of library_load() */
+	size_t member; /* offset in @functions of the library */
+};
+
+struct library {
+	const char *package;    /* of Debian, for messages */
+	const char *sonames[3]; /* in the order of preference; ends with NULL */
+	const struct library_symbol *symbols;
+	size_t n_symbols;
+	void *functions;                  /* a struct of function pointers */
+	bool (*initialize)(void *opened); /* @opened: as of dlopen(3), for functions that @functions lacks */
+	pthread_mutex_t lock;             /* serializes loading; PTHREAD_MUTEX_INITIALIZER */
+	atomic_bool is_loaded;            /* @functions is complete, and does not change any more */
 };
 
 /*
- * Loads the first library of @sonames that is there, and fills the struct @functions with the addresses of
- * all @n of @symbols. It stays loaded.
+ * Loads the first library of @sonames that is there, fills @functions, and initializes it, once: it stays
+ * loaded. What failed is tried again by the next call, since memory or descriptors may have been short. By any
+ * thread.
  *
- * @sonames: ends with NULL
- *
- * The library as of dlopen(3), for functions that are not in the struct; NULL if there is none, or if it
- * lacks one of the functions.
+ * Whether it is loaded; if not, @diag says why.
  */
-void *library_load(const char *const *sonames, const struct library_symbol *symbols, size_t n,
-		   void *functions);
+bool library_load(struct library *library, struct gsym_diag *diag);
 
 #endif

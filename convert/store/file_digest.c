@@ -10,7 +10,7 @@ enum { BLOCK = 1 << 20 };
 
 int file_digest(int fd, uint64_t size, bool (*more)(void *user), void *user, uint8_t ret[static STORE_DIGEST])
 {
-	const struct sodium *sodium = sodium_library();
+	const struct sodium *sodium = sodium_library(NULL);
 	crypto_generichash_state state;
 	if (!sodium)
 		return -ELIBACC;

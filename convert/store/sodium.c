@@ -2,15 +2,12 @@
 
 #include <assert.h>
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "convert/os/library.h"
 #include "gsym/base/vec.h"
 
 static struct sodium functions;
-static bool is_loaded; /* written once, by load() */
 
 static const struct library_symbol symbols[] = {
 	{"crypto_hash_sha256", offsetof(struct sodium, sha256)},
@@ -30,20 +27,23 @@ static const struct library_symbol symbols[] = {
 };
 static_assert(sizeof(struct sodium) == ARRAY_SIZE(symbols) * sizeof(void *), "a function is not loaded");
 
-static void load(void)
+static bool initialize(void *opened)
 {
-	/* Of 1.0.12 to 1.0.18, and of later ones; what is used here is the same in both. */
-	static const char *const sonames[] = {"libsodium.so.23", "libsodium.so.26", NULL};
-	void *library = library_load(sonames, symbols, ARRAY_SIZE(symbols), &functions);
 	int (*init)(void) = NULL;
-	if (library)
-		*(void **)&init = dlsym(library, "sodium_init");
-	is_loaded = init && init() >= 0;
+	*(void **)&init = dlsym(opened, "sodium_init");
+	return init && init() >= 0;
 }
 
-const struct sodium *sodium_library(void)
+/* Of 1.0.12 to 1.0.18, and of later ones; what is used here is the same in both. */
+static struct library library = {.package = "libsodium23",
+				 .sonames = {"libsodium.so.23", "libsodium.so.26"},
+				 .symbols = symbols,
+				 .n_symbols = ARRAY_SIZE(symbols),
+				 .functions = &functions,
+				 .initialize = initialize,
+				 .lock = PTHREAD_MUTEX_INITIALIZER};
+
+const struct sodium *sodium_library(struct gsym_diag *diag)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, load);
-	return is_loaded ? &functions : NULL;
+	return library_load(&library, diag) ? &functions : NULL;
 }

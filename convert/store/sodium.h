@@ -10,6 +10,8 @@
 #include <sodium/crypto_sign.h>
 #include <sodium/utils.h>
 
+#include "gsym/gsym.h"
+
 /* Functions of libsodium under their names. */
 struct sodium {
 	__typeof__(crypto_hash_sha256) *sha256;
@@ -29,9 +31,9 @@ struct sodium {
 };
 
 /*
- * The library, initialised; NULL if it is not there. By any thread; a sandboxed worker calls it before it
- * enters its sandbox.
+ * The library, initialized; NULL if it is not there or cannot be loaded now, which the next call tries again.
+ * Once it was loaded, it stays. By any thread; a sandboxed worker calls it before it enters its sandbox.
  */
-const struct sodium *sodium_library(void);
+const struct sodium *sodium_library(struct gsym_diag *diag);
 
 #endif

@@ -89,7 +89,7 @@ void store_record(const struct store_facts *facts, struct text_buf *out)
 
 int store_key_make(const struct store_facts *facts, struct store_key *ret)
 {
-	const struct sodium *sodium = sodium_library();
+	const struct sodium *sodium = sodium_library(NULL);
 	struct text_buf record = {0};
 	if (!sodium)
 		return -ELIBACC;

@@ -185,12 +185,12 @@ static int write_payload(int fd, struct span payload, bool compress, struct obje
 static int sign(struct object_trailer *t, struct span payload, struct store_trust *trust,
 		struct gsym_diag *diag)
 {
-	const struct sodium *sodium = sodium_library();
 	uint8_t digest[STORE_DIGEST], message[MESSAGE_SIZE];
 	if (!trust_signs(trust))
 		return 0;
+	const struct sodium *sodium = sodium_library(diag);
 	if (!sodium)
-		return diag_set(diag, -ELIBACC, "cannot sign without the library libsodium");
+		return diag_prefix(diag, -ELIBACC, "signatures need libsodium");
 	sodium->sha256(digest, payload.data, payload.size);
 	make_message(t, digest, message);
 	int n = trust_sign(trust, message, sizeof(message), t->signer, t->signature, diag);
@@ -361,7 +361,7 @@ static void free_state(XXH3_state_t **state)
 /* Both hashes of the first @size bytes; SHA-256 only @with_sha256. Reads once. */
 static int hash_payload(int fd, uint64_t size, bool with_sha256, struct payload_hashes *ret)
 {
-	const struct sodium *sodium = with_sha256 ? sodium_library() : NULL;
+	const struct sodium *sodium = with_sha256 ? sodium_library(NULL) : NULL;
 	crypto_hash_sha256_state sha256;
 	CLEANUP(free_state) XXH3_state_t *xxh3 = XXH3_createState();
 	CLEANUP(freep) uint8_t *block = malloc(BLOCK);

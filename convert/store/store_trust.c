@@ -39,7 +39,7 @@ struct key_text {
 static void key_text_deinit(struct key_text *text)
 {
 	if (text->v)
-		sodium_library()->memzero(text->v, text->n);
+		sodium_library(NULL)->memzero(text->v, text->n);
 	free(text->v);
 }
 
@@ -86,8 +86,8 @@ static int read_text(int fd, const char *path, bool is_secret, struct key_text *
 
 static int open_text(const char *path, bool is_secret, struct key_text *ret, struct gsym_diag *diag)
 {
-	if (!sodium_library())
-		return diag_set(diag, -ELIBACC, "signatures need the library libsodium, which is not there");
+	if (!sodium_library(diag))
+		return diag_prefix(diag, -ELIBACC, "signatures need libsodium");
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return diag_set(diag, -errno, "'%s': cannot open: %s", path, strerror(errno));
@@ -111,8 +111,8 @@ static char *parse_key(char *at, const char *prefix, uint8_t ret[static KEY_BYTE
 		return NULL;
 	at += n + strspn(at + n, BLANKS);
 	n = strcspn(at, BLANKS);
-	if (sodium_library()->from_base64(ret, KEY_BYTES, at, n, NULL, &size, NULL,
-					  sodium_base64_VARIANT_ORIGINAL) != 0 ||
+	if (sodium_library(NULL)->from_base64(ret, KEY_BYTES, at, n, NULL, &size, NULL,
+					      sodium_base64_VARIANT_ORIGINAL) != 0 ||
 	    size != KEY_BYTES)
 		return NULL;
 	return at + n + strspn(at + n, BLANKS);
@@ -157,7 +157,7 @@ static int find_seed(struct key_lines *lines, uint8_t ret[static KEY_BYTES], str
 		return diag_set(diag, -EBADMSG, "'%s', line %u: more than a key", lines->path, lines->line);
 	if (n > 0)
 		n = next_key(lines, other, &rest, diag);
-	sodium_library()->memzero(other, sizeof(other));
+	sodium_library(NULL)->memzero(other, sizeof(other));
 	return n > 0 ? diag_set(diag, -EBADMSG, "'%s', line %u: a second key, but one signs", lines->path,
 				lines->line)
 		     : n;
@@ -214,7 +214,7 @@ static int try_files(const struct store_trust *trust, struct gsym_diag *diag)
 	if (trust->sign_key) {
 		err = read_seed(trust->sign_key, seed, diag);
 		if (!err)
-			sodium_library()->memzero(seed, sizeof(seed));
+			sodium_library(NULL)->memzero(seed, sizeof(seed));
 	}
 	if (!err && trust->trusted_keys)
 		err = find_public(trust->trusted_keys, none, diag);
@@ -270,7 +270,7 @@ int trust_sign(struct store_trust *trust, const uint8_t *message, size_t size, u
 	int err = read_seed(trust->sign_key, seed, diag);
 	if (err)
 		return err;
-	const struct sodium *sodium = sodium_library();
+	const struct sodium *sodium = sodium_library(NULL);
 	sodium->sign_seed_keypair(ret_signer, secret, seed);
 	sodium->sign_detached(ret_signature, NULL, message, size, secret);
 	sodium->memzero(seed, sizeof(seed));
@@ -288,7 +288,7 @@ int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size,
 		return found == -ENOMEM ? found : -ENOKEY;
 	if (!found)
 		return diag_set(diag, -EPERM, "signed by a key that is not in '%s'", trust->trusted_keys);
-	if (sodium_library()->sign_verify_detached(signature, message, size, signer))
+	if (sodium_library(NULL)->sign_verify_detached(signature, message, size, signer))
 		return diag_set(diag, -EPERM, "the signature is false");
 	return 0;
 }
@@ -297,18 +297,18 @@ int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size,
 static void write_key(const char *prefix, const uint8_t *key, char ret[static 128])
 {
 	char text[BASE64_SIZE];
-	const struct sodium *sodium = sodium_library();
+	const struct sodium *sodium = sodium_library(NULL);
 	sodium->to_base64(text, sizeof(text), key, KEY_BYTES, sodium_base64_VARIANT_ORIGINAL);
 	snprintf(ret, 128, "%s %s\n", prefix, text);
 	sodium->memzero(text, sizeof(text));
 }
 
-int trust_make_key(char ret_secret[static 128], char ret_public[static 128])
+int trust_make_key(char ret_secret[static 128], char ret_public[static 128], struct gsym_diag *diag)
 {
-	const struct sodium *sodium = sodium_library();
+	const struct sodium *sodium = sodium_library(diag);
 	uint8_t public[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];
 	if (!sodium)
-		return -ELIBACC;
+		return diag_prefix(diag, -ELIBACC, "keys need libsodium");
 	/* The first half of the secret key is the seed that both keys are made of. */
 	sodium->sign_keypair(public, secret);
 	write_key(SECRET_PREFIX, secret, ret_secret);

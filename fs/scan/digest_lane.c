@@ -23,6 +23,7 @@
 #include "convert/os/monotonic.h"
 #include "convert/os/thread.h"
 #include "convert/store/file_digest.h"
+#include "convert/store/sodium.h"
 #include "fs/images/revision.h"
 #include "fs/sys/metrics.h"
 
@@ -35,6 +36,7 @@ enum {
 	CHANGED_MS = 10000,
 	FAILED_MS = 3600000,
 	FAULT_REST_MS = 10000, /* after one that cannot be read */
+	LIBRARY_MS = 60000,    /* until libsodium is looked for again */
 	/* A round is followed by a rest of so many times what it took to list the files. */
 	REST_FACTOR = 50,
 };
@@ -396,7 +398,7 @@ static int digest_file_of(struct round *r, const struct file *file)
 	if (unsettled)
 		return put_off(r, file, unsettled < FAILED_MS ? unsettled : FAILED_MS);
 	int err = read_file(r->lane, file, &r->pace, digest);
-	if (err == -ECANCELED || err == -ELIBACC)
+	if (err == -ECANCELED)
 		return err;
 	if (err)
 		return note_failure(r, file, err);
@@ -405,6 +407,18 @@ static int digest_file_of(struct round *r, const struct file *file)
 		  (unsigned long long)file->key.size);
 	metric_add(&r->lane->metrics->digests[DIGEST_MADE], 1);
 	return digests_set(&r->lane->images->digests, &file->key, digest, false);
+}
+
+/* Whether libsodium is loaded. It may be installed later, or the machine was out of descriptors or memory. */
+static bool has_library(struct digest_lane *lane)
+{
+	struct gsym_diag diag = {""};
+	if (sodium_library(&diag))
+		return true;
+	if (!lane->lacks_library)
+		log_warning(lane->log, "digest: %s: no files are digested until it can be loaded", diag.text);
+	lane->lacks_library = true;
+	return false;
 }
 
 /* When to begin the next one at the latest is in *@again. 0, or why there is none. */
@@ -438,10 +452,12 @@ static void *digest_files(void *arg)
 	int64_t again = never;
 	int err = 0;
 	syscall(SYS_ioprio_set, THIS_THREAD, 0, IDLE);
-	while (!err && wait_for_files(lane, again))
-		err = do_round(lane, &again);
-	if (err == -ELIBACC)
-		log_warning(lane->log, "digest: cannot load libsodium; no files are digested");
+	while (!err && wait_for_files(lane, again)) {
+		if (has_library(lane))
+			err = do_round(lane, &again);
+		else
+			again = monotonic_ms() + LIBRARY_MS;
+	}
 	return NULL;
 }
 

@@ -29,6 +29,7 @@ struct digest_lane {
 
 	int wake_fd; /* an eventfd: a scan has ended */
 	bool running;
+	bool lacks_library; /* that was logged */
 	pthread_t thread;
 };
 

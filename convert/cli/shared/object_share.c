@@ -167,7 +167,7 @@ static int use_image(void *user, const struct converter *converter, const struct
 		err = share_object_key(&w.converter, &w.request, fd, &w.result.key);
 	if (err)
 		return diag_set(diag, err, "cannot name its conversion: %s",
-				err == -ELIBACC ? "the library libsodium is not there" : strerror(-err));
+				err == -ELIBACC ? "libsodium cannot be loaded" : strerror(-err));
 	cache_admit(converter->cache, (uint64_t)CACHE_GIB_DEFAULT << 30,
 		    (uint64_t)CACHE_FREE_GIB_DEFAULT << 30);
 	err = use->act(&w);

@@ -28,15 +28,14 @@ static int write_secret(const char *path, const char *line)
 int store_keygen(const struct store_command *c, int n, char **operands)
 {
 	char secret[128], public[128];
+	struct gsym_diag diag = {""};
 	(void)c, (void)n;
-	int err = trust_make_key(secret, public);
-	if (!err)
-		err = write_secret(operands[0], secret);
-	explicit_bzero(secret, sizeof(secret));
-	if (err == -ELIBACC) {
-		complain("keys need the library libsodium, which is not there");
+	if (trust_make_key(secret, public, &diag)) {
+		complain("%s", diag.text);
 		return STATUS_FAILED;
 	}
+	int err = write_secret(operands[0], secret);
+	explicit_bzero(secret, sizeof(secret));
 	if (err)
 		return fail(operands[0], err, NULL);
 	/* Without the public key, the secret one is of no use. */

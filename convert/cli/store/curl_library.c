@@ -2,16 +2,13 @@
 
 #include <assert.h>
 #include <dlfcn.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "convert/os/library.h"
 #include "gsym/base/vec.h"
 
 static struct curl_library functions;
-static bool is_loaded; /* written once, by load() */
 
 static const struct library_symbol symbols[] = {
 	{"curl_easy_init", offsetof(struct curl_library, easy_init)},
@@ -34,23 +31,26 @@ static const struct library_symbol symbols[] = {
 static_assert(sizeof(struct curl_library) == ARRAY_SIZE(symbols) * sizeof(void *),
 	      "a function is not loaded");
 
-static void load(void)
+static bool initialize(void *opened)
 {
-	/* The first is what libdebuginfod brings along. */
-	static const char *const sonames[] = {"libcurl-gnutls.so.4", "libcurl.so.4", NULL};
-	void *library = library_load(sonames, symbols, ARRAY_SIZE(symbols), &functions);
 	CURLcode (*init)(long flags) = NULL;
-	if (library)
-		*(void **)&init = dlsym(library, "curl_global_init");
+	*(void **)&init = dlsym(opened, "curl_global_init");
 	if (!init)
-		return;
+		return false;
 	signal(SIGPIPE, SIG_IGN);
-	is_loaded = init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+	return init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
-const struct curl_library *curl_library(void)
+/* The first is what libdebuginfod brings along. */
+static struct library library = {.package = "libcurl3-gnutls",
+				 .sonames = {"libcurl-gnutls.so.4", "libcurl.so.4"},
+				 .symbols = symbols,
+				 .n_symbols = ARRAY_SIZE(symbols),
+				 .functions = &functions,
+				 .initialize = initialize,
+				 .lock = PTHREAD_MUTEX_INITIALIZER};
+
+const struct curl_library *curl_library(struct gsym_diag *diag)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, load);
-	return is_loaded ? &functions : NULL;
+	return library_load(&library, diag) ? &functions : NULL;
 }

@@ -7,6 +7,8 @@
 
 #include <curl/curl.h>
 
+#include "gsym/gsym.h"
+
 /* Functions of libcurl under their names. */
 struct curl_library {
 	__typeof__(curl_easy_init) *easy_init;
@@ -28,9 +30,10 @@ struct curl_library {
 };
 
 /*
- * The library, initialised; NULL if it is not there. By any thread; a process with a sandbox calls it before
- * it enters that. SIGPIPE is ignored by the process from then on, as the library asks for.
+ * The library, initialized; NULL if it is not there or cannot be loaded. By any thread; a process with a
+ * sandbox calls it before it enters that. SIGPIPE is ignored by the process from then on, as the library asks
+ * for.
  */
-const struct curl_library *curl_library(void);
+const struct curl_library *curl_library(struct gsym_diag *diag);
 
 #endif

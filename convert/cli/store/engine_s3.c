@@ -60,7 +60,7 @@ static void print_digest(const uint8_t digest[static DIGEST_SIZE], char ret[stat
 
 static int digest_file(int fd, uint64_t size, uint8_t ret[static DIGEST_SIZE])
 {
-	const struct sodium *sodium = sodium_library();
+	const struct sodium *sodium = sodium_library(NULL);
 	crypto_hash_sha256_state state;
 	uint8_t *chunk = malloc(CHUNK);
 	int err = chunk ? 0 : -ENOMEM;
@@ -587,8 +587,8 @@ static void close_s3(struct engine *engine)
 
 static int open_s3(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
 {
-	if (!sodium_library())
-		return diag_set(diag, -ELIBACC, "libsodium is not installed");
+	if (!sodium_library(diag))
+		return -ELIBACC;
 	struct engine *engine = calloc(1, sizeof(*engine));
 	if (!engine)
 		return -ENOMEM;

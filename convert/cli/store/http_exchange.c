@@ -53,9 +53,9 @@ struct http_client {
 
 int http_client_open(const struct store_options *options, struct http_client **ret, struct gsym_diag *diag)
 {
-	const struct curl_library *curl = curl_library();
+	const struct curl_library *curl = curl_library(diag);
 	if (!curl)
-		return diag_set(diag, -ELIBACC, "libcurl is not installed");
+		return -ELIBACC;
 	struct http_client *client = calloc(1, sizeof(*client));
 	if (!client)
 		return -ENOMEM;
@@ -145,7 +145,7 @@ void http_header(struct http_headers *headers, const char *name, const char *val
 	char *line = NULL;
 	struct curl_slist *grown = NULL;
 	if (asprintf(&line, "%s: %s", name, value) >= 0)
-		grown = curl_library()->slist_append(headers->list, line);
+		grown = curl_library(NULL)->slist_append(headers->list, line);
 	free(line);
 	headers->failed |= !grown;
 	if (grown)
@@ -154,7 +154,7 @@ void http_header(struct http_headers *headers, const char *name, const char *val
 
 void http_headers_deinit(struct http_headers *headers)
 {
-	curl_library()->slist_free_all(headers->list);
+	curl_library(NULL)->slist_free_all(headers->list);
 	headers->list = NULL;
 }
 

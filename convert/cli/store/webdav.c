@@ -273,7 +273,7 @@ static int end_element(void *user, const char *element, const char *text)
 	else if (strcmp(element, "getcontentlength") == 0)
 		walk->size = strtoull(text, NULL, 10);
 	else if (strcmp(element, "getlastmodified") == 0)
-		walk->modified = curl_library()->getdate(text, NULL);
+		walk->modified = curl_library(NULL)->getdate(text, NULL);
 	return 0;
 }
 

@@ -18,8 +18,8 @@ int share_open(struct share *share, const struct share_options *options, const c
 	share->wait_ms = options->wait_ms;
 	share->digests = options->digests;
 	atomic_init(&share->pace, SHARE_PACE);
-	if (!sodium_library())
-		return diag_set(diag, -ELIBACC, "a shared store needs libsodium: install libsodium23");
+	if (!sodium_library(diag))
+		return diag_prefix(diag, -ELIBACC, "a shared store needs libsodium");
 	int err = options->sign_key || options->trusted_keys
 			  ? trust_open(options->sign_key, options->trusted_keys, &share->trust, diag)
 			  : 0;

@@ -135,7 +135,7 @@ static void opening(void **state)
 	set_environment((const char *const[]){NULL});
 	assert_string_equal(s3_engine.name, "S3");
 	has_no_sodium = true;
-	refuse("s3://b", -ELIBACC, "libsodium is not installed");
+	refuse("s3://b", -ELIBACC, "there is no libsodium");
 	has_no_sodium = false;
 	reset_server();
 	server.open_err = -ELIBACC;

@@ -136,7 +136,7 @@ static void no_library(void **state)
 	has_library = false;
 	assert_int_equal(http_client_open(&none, &other, &diag), -ELIBACC);
 	has_library = true;
-	assert_string_equal(diag.text, "libcurl is not installed");
+	assert_string_equal(diag.text, "there is no libcurl");
 	assert_null(other);
 	http_client_close(NULL);
 }

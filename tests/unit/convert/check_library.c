@@ -1,14 +1,17 @@
-/* Libraries that are loaded when they are needed: all of their functions, or none. */
+/* Libraries that are loaded when they are needed: all of their functions, or none, and why not. */
 #include "convert/os/library.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
-struct functions {
+static struct functions {
 	double (*first)(double), (*second)(double), (*third)(double);
-};
+} functions;
 
 static const struct library_symbol symbols[] = {
 	{"floor", offsetof(struct functions, first)},
@@ -20,28 +23,105 @@ static const struct library_symbol unknown[] = {
 	{"gsymfs_has_no_such_function", offsetof(struct functions, second)},
 };
 
+static unsigned initialized;
+static bool cannot_initialize;
+
+static bool initialize(void *opened)
+{
+	initialized++;
+	assert_non_null(opened);
+	return !cannot_initialize;
+}
+
+static struct library of(const char *first, const char *second)
+{
+	initialized = 0;
+	cannot_initialize = false;
+	functions = (struct functions){NULL};
+	return (struct library){.package = "package",
+				.sonames = {first, second},
+				.symbols = symbols,
+				.n_symbols = 3,
+				.functions = &functions,
+				.initialize = initialize,
+				.lock = PTHREAD_MUTEX_INITIALIZER};
+}
+
 static void every_function(void **state)
 {
-	static const char *const names[] = {"libgsymfs-none.so.1", "libm.so.6", NULL};
-	struct functions f = {NULL, NULL, NULL};
+	struct library library = of("libgsymfs-none.so.1", "libm.so.6");
 	(void)state;
-	assert_non_null(library_load(names, symbols, 3, &f));
-	assert_true(f.first && f.second && f.third);
-	assert_true(f.first(1.5) == 1 && f.second(1.5) == 2 && f.third(-1.5) == 1.5);
+	assert_true(library_load(&library, NULL));
+	assert_true(functions.first(1.5) == 1 && functions.second(1.5) == 2 && functions.third(-1.5) == 1.5);
+	assert_true(library_load(&library, NULL));
+	assert_int_equal(initialized, 1);
+}
+
+static void fails(struct library *library, const char *why)
+{
+	struct gsym_diag diag = {""};
+	assert_false(library_load(library, &diag));
+	assert_string_equal(diag.text, why);
+	assert_false(library_load(library, NULL));
 }
 
 static void not_there(void **state)
 {
-	static const char *const none[] = {"libgsymfs-none.so.1", NULL}, *const there[] = {"libm.so.6", NULL};
-	struct functions f = {NULL, NULL, NULL};
+	struct library none = of("libgsymfs-none.so.1", NULL);
 	(void)state;
-	assert_null(library_load(none, symbols, 3, &f));
-	assert_null(f.first);
-	assert_null(library_load(there, unknown, 2, &f));
+	fails(&none, "the package package is not installed");
+	assert_null(functions.first);
+}
+
+static void another_version(void **state)
+{
+	struct library library = of("libm.so.6", NULL);
+	(void)state;
+	library.symbols = unknown;
+	library.n_symbols = 2;
+	fails(&library, "package lacks gsymfs_has_no_such_function()");
+	assert_int_equal(initialized, 0);
+}
+
+/* What cannot be initialized now may be later. */
+static void not_initialized(void **state)
+{
+	struct library library = of("libm.so.6", NULL);
+	(void)state;
+	cannot_initialize = true;
+	fails(&library, "package cannot be initialized");
+	cannot_initialize = false;
+	assert_true(library_load(&library, NULL));
+	assert_int_equal(initialized, 3);
+}
+
+/* A fault of the machine is named, although the other library is not there at all, and does not last. */
+static void without_descriptors(void **state)
+{
+	struct library library = of("libresolv.so.2", "libgsymfs-none.so.1");
+	struct rlimit before, none;
+	struct gsym_diag diag = {""};
+	(void)state;
+	assert_null(dlopen("libresolv.so.2", RTLD_NOW | RTLD_NOLOAD));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	library.n_symbols = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	bool loaded = library_load(&library, &diag);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_false(loaded);
+	assert_non_null(strstr(diag.text, "cannot load lib"));
+	assert_non_null(strstr(diag.text, "Too many open files"));
+	assert_true(library_load(&library, NULL));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_function), cmocka_unit_test(not_there)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_function),      cmocka_unit_test(not_there),
+		cmocka_unit_test(another_version),     cmocka_unit_test(not_initialized),
+		cmocka_unit_test(without_descriptors),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ static void not_identified(void **state)
 		{.lookup_err = -ECANCELED, .want = -ECANCELED, .reason = ""},
 		{.digest_err = -ELIBACC,
 		 .want = -ELIBACC,
-		 .reason = "cannot name its conversion: the library libsodium is not there"},
+		 .reason = "cannot name its conversion: libsodium cannot be loaded"},
 		{.digest_err = -EIO,
 		 .want = -EIO,
 		 .reason = "cannot name its conversion: Input/output error"},

@@ -340,7 +340,7 @@ static void foreign_signer(void **state)
 	close(object.fd);
 
 	/* The key that signs is replaced, then the list. */
-	assert_int_equal(trust_make_key(secret, public), 0);
+	assert_int_equal(trust_make_key(secret, public, NULL), 0);
 	write_keys(files->secret, secret, 0600);
 	object = make(small, false, trust);
 	assert_int_equal(check_known(&object, trust), -EPERM);

@@ -83,8 +83,8 @@ static void made_keys(void **state)
 	struct gsym_diag diag;
 	char secret[128], public[128], another[128];
 	uint8_t signer[32], signature[64];
-	assert_int_equal(trust_make_key(secret, public), 0);
-	assert_int_equal(trust_make_key(another, public), 0);
+	assert_int_equal(trust_make_key(secret, public, NULL), 0);
+	assert_int_equal(trust_make_key(another, public, NULL), 0);
 	assert_string_not_equal(secret, another);
 	write_keys(files->secret, another, 0400);
 	write_keys(files->trusted, public, 0444);
@@ -216,7 +216,7 @@ static void rotation(void **state)
 	assert_int_equal(verify(trust, old_signature, &diag), 0);
 
 	/* Of the same size, and within one tick of the file system's clock. */
-	assert_int_equal(trust_make_key(secret, public), 0);
+	assert_int_equal(trust_make_key(secret, public, NULL), 0);
 	write_keys(files->secret, secret, 0600);
 	write_keys(files->trusted, public, 0600);
 	assert_int_equal(verify(trust, old_signature, &diag), -EPERM);

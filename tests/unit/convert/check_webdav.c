@@ -60,9 +60,10 @@ static time_t parse_number(const char *text, const time_t *unused)
 	return (time_t)strtol(text, NULL, 10);
 }
 
-const struct curl_library *curl_library(void)
+const struct curl_library *curl_library(struct gsym_diag *diag)
 {
 	static const struct curl_library curl = {.getdate = parse_number};
+	(void)diag;
 	return &curl;
 }
 

@@ -1,5 +1,6 @@
 #include "fake_curl.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <cmocka.h>
+
+#include "gsym/base/diag.h"
 
 /* ---- The library ---- */
 
@@ -179,7 +182,7 @@ static time_t parse_number(const char *text, const time_t *unused)
 	return (time_t)strtol(text, NULL, 10);
 }
 
-const struct curl_library *curl_library(void)
+const struct curl_library *curl_library(struct gsym_diag *diag)
 {
 	static const struct curl_library curl = {
 		.easy_init = init_easy,
@@ -199,7 +202,10 @@ const struct curl_library *curl_library(void)
 		.slist_free_all = free_lines,
 		.getdate = parse_number,
 	};
-	return has_library ? &curl : NULL;
+	if (has_library)
+		return &curl;
+	diag_set(diag, -ELIBACC, "there is no libcurl");
+	return NULL;
 }
 
 /* ---- What the other side does ---- */

@@ -1,22 +1,27 @@
 #include "s3_fixture.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "convert/cli/store/s3_credentials.h"
 #include "convert/store/sodium.h"
+#include "gsym/base/diag.h"
 
 int credentials_err;
 const char *session_token;
 bool has_no_sodium;
 
-const struct sodium *__real_sodium_library(void);
-const struct sodium *__wrap_sodium_library(void);
+const struct sodium *__real_sodium_library(struct gsym_diag *diag);
+const struct sodium *__wrap_sodium_library(struct gsym_diag *diag);
 
-const struct sodium *__wrap_sodium_library(void)
+const struct sodium *__wrap_sodium_library(struct gsym_diag *diag)
 {
-	return has_no_sodium ? NULL : __real_sodium_library();
+	if (!has_no_sodium)
+		return __real_sodium_library(diag);
+	diag_set(diag, -ELIBACC, "there is no libsodium");
+	return NULL;
 }
 
 int s3_credentials_read(struct s3_credentials *ret)

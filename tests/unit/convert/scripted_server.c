@@ -33,8 +33,9 @@ struct http_client {
 };
 
 /* No list of WebDAV is sent. */
-const struct curl_library *curl_library(void)
+const struct curl_library *curl_library(struct gsym_diag *diag)
 {
+	(void)diag;
 	return NULL;
 }
 
