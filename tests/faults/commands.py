@@ -31,11 +31,13 @@ SANITIZED = bool(os.environ.get("SANITIZER_LIBRARY"))
 
 
 class Command:
-    def __init__(self, name, *arguments, text="", roles=("command",), quick=True, partial="$^", returns_zero=False, env=None):
+    def __init__(self, name, *arguments, text="", roles=("command",), quick=True, partial="$^", returns_zero=False, env=None, anew=None):
         """@partial: a line that may be printed, beside those of a run without a fault, if the command fails. @returns_zero: also then,
-        as the program does whose options and output it has, so that a message counts as a failure."""
+        as the program does whose options and output it has, so that a message counts as a failure. @anew: what each run makes
+        anew, in a file that may not exist before."""
         self.name, self.arguments, self.text, self.roles, self.quick = name, arguments, text, roles, quick
         self.partial, self.returns_zero, self.env = re.compile(partial.encode()), returns_zero, env or {}
+        self.anew = anew and re.compile(anew.encode())
 
 
 IDS = ("deadbeef00010203", "deadbeef00010204")  # of images
@@ -87,6 +89,7 @@ def commands(names, addresses):
     yield Command("store get", "store", "get", "--cache=cache", "-o", "out/x.gsym", "shared", "dwarf5", roles=(*worker, "store"))
     yield Command("store list", "store", "list", "shared", roles=("command", "store"), quick=False)
     yield Command("store verify", "store", "verify", "shared", roles=("command", "store"), quick=False)
+    yield Command("store keygen", "store", "keygen", "out/x.key", anew="[A-Za-z0-9+/]{43}=")
     yield Command("dump", "dump", "made.gsym")
     yield Command("statistics", "statistics", "made.gsym")
     yield Command("segment", "segment", "--segment-size=400", "-o", "out/x.gsym", "made.gsym")
@@ -114,10 +117,12 @@ LAPSES = re.compile(r"\.lease$|^\.claim-|^\.tmp-")
 
 
 class Result:
-    def __init__(self, done, place):
-        self.status, self.output = done.returncode, done.stdout
+    def __init__(self, done, place, anew):
+        def same_each_time(data):
+            return anew.sub(b"*", data) if anew else data
+        self.status, self.output = done.returncode, same_each_time(done.stdout)
         self.messages = done.stderr.decode(errors="replace")
-        self.files = {str(p.relative_to(place)): p.read_bytes() for p in sorted((place / "out").rglob("*"))
+        self.files = {str(p.relative_to(place)): same_each_time(p.read_bytes()) for p in sorted((place / "out").rglob("*"))
                       if p.is_file() and not LAPSES.search(p.name)}
         self.kept = {p.name for p in (place / "cache").iterdir()} if (place / "cache").is_dir() else set()
 
@@ -154,7 +159,7 @@ class Bench:
                                                  ASAN_OPTIONS="exitcode=77:detect_leaks=0:allocator_may_return_null=1", UBSAN_OPTIONS="halt_on_error=1:exitcode=77", **command.env)
         process = subprocess.run([*program, *rest], input=command.text.encode(), capture_output=True, cwd=self.place, env=environment,
                                  timeout=LIMIT, check=False)
-        return Result(process, self.place)
+        return Result(process, self.place, command.anew)
 
     def judge(self, command, whole, error):
         """(outcome, what) of a run with one fault, and of the next."""
@@ -182,6 +187,8 @@ class Bench:
         outcome, messages = "clean errors" if failed else "right", got.messages
         if failed and not names_cause(messages, error):
             return "unnamed", messages[-300:]
+        if command.anew and not failed:
+            self.clear()
         again = self.run(command)
         if not again.same(whole):
             return "remembered", "then status %d: %s" % (again.status, again.messages[-300:])
@@ -216,12 +223,12 @@ class Bench:
 
 
 # What a message may say instead of the text of an errno.
-SAYINGS = {SHORT: (), errno.ENOMEM: ("memory",)}
-# A process that cannot speak any more can only end, and its client says so; a library that cannot be loaded seems to be missing; a store
+SAYINGS = {SHORT: (), errno.ENOMEM: ("memory",), errno.EAGAIN: (os.strerror(errno.ENOMEM),)}
+# A process that cannot speak any more can only end, and its client says so; the dynamic linker gives no reason once; a store
 # tells its hosts of "Remote I/O error" whatever it was, and its command that there was none to give; libdwarf does not say, or crashes.
-UNSPOKEN = ("exited without a result", "try again", "has ended", "no answer", "is not the gsym program", "needs libsodium", "Remote I/O error",
+UNSPOKEN = ("exited without a result", "try again", "has ended", "no answer", "is not the gsym program", "Remote I/O error",
             "cannot start a thread", "Permission denied", "was not published",
-            "libdwarf cannot read", "comparison by libdwarf: killed")
+            "libdwarf cannot read", "comparison by libdwarf: killed", "cannot create shared object descriptor")
 
 EMPTY = re.compile(r": *(;|$)", re.M)  # a message whose text is missing
 
