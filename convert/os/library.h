@@ -21,15 +21,15 @@ struct library {
 	const struct library_symbol *symbols;
 	size_t n_symbols;
 	void *functions;                  /* a struct of function pointers */
-	bool (*initialize)(void *opened); /* @opened: as of dlopen(3), for functions that @functions lacks */
+	bool (*initialize)(void *opened); /* @opened: as of dlopen(3), for other functions */
 	pthread_mutex_t lock;             /* serializes loading; PTHREAD_MUTEX_INITIALIZER */
 	atomic_bool is_loaded;            /* @functions is complete, and does not change any more */
 };
 
 /*
  * Loads the first library of @sonames that is there, fills @functions, and initializes it, once: it stays
- * loaded. What failed is tried again by the next call, since memory or descriptors may have been short. By any
- * thread.
+ * loaded. What failed is tried again by the next call, since memory or descriptors may have been short. By
+ * any thread.
  *
  * Whether it is loaded; if not, @diag says why.
  */

@@ -235,7 +235,8 @@ static int start_thread(struct store *store) REQUIRES(&store->lock)
 		return 0;
 	int err = thread_start(&store->thread, "gsymfs-store", store_loop, store);
 	store->has_thread = !err;
-	return err == -EAGAIN ? -ENOMEM : err; /* -EAGAIN would be a server's answer: another host was first */
+	/* -EAGAIN would be a server's answer: another host was first. */
+	return err == -EAGAIN ? -ENOMEM : err;
 }
 
 static int submit(struct store *store, struct store_call *call) REQUIRES(&store->lock)
