@@ -21,33 +21,20 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import inputs
+import images
 
 LIMIT = 600  # seconds until something counts as hung
-IMAGES = 12
 READERS = 3
 REST_MAX = 10  # seconds
 RENAME_EXCHANGE, AT_FDCWD = 2, -100
 KNOWN = (errno.EIO, errno.ESTALE, errno.EINTR, errno.ENOMEM)
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)  # of a mount whose daemon was killed
-LESS_LINES = b"\n" * 40  # in front of the other version's source
 
 
 def exchange(a, b):
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(AT_FDCWD, os.fsencode(a), AT_FDCWD, os.fsencode(b), RENAME_EXCHANGE):
         raise OSError(ctypes.get_errno(), "renameat2")
-
-
-class Image:
-    """A file of SOURCE. Another version of it has the same id, and other lines."""
-
-    def __init__(self, path, id, versions):
-        self.path, self.id, self.versions = path, id, versions
-        self.lock = threading.Lock()
-        self.steady = True  # nothing changes at the moment, so its answer must be there
-        self.changes = 0
-        path.write_bytes(versions[0])
 
 
 class Load:
@@ -61,7 +48,7 @@ class Load:
         self.log_path = self.place / "log"
         self.counts, self.complaints, self.lock = Counter(), [], threading.Lock()
         self.stop, self.rest = threading.Event(), 0
-        self.make_images()
+        self.images = images.make(gsym, self.place, self.source)
         self.process = None
         self.start()
 
@@ -73,39 +60,6 @@ class Load:
         with self.lock:
             self.complaints.append(what)
         print("not ok: " + what, flush=True)
-
-    # ---- What is asked ----
-
-    def make_images(self):
-        versions = [self.compile("one", b""), self.compile("two", LESS_LINES)]
-        self.answers = [{}, {}]
-        for version, path in enumerate(versions):
-            converted = self.place / "x.gsym"
-            subprocess.run([self.gsym, "convert", "--quiet", path, "-o", converted], check=True)
-            for start, end in inputs.functions(self.gsym, path):
-                for address in range(start, end):
-                    done = subprocess.run([self.gsym, "lookup", converted, hex(address)], check=True, capture_output=True)
-                    self.answers[version][hex(address)] = done.stdout
-        bytes_of = [path.read_bytes() for path in versions]
-        own = [self.build_id(path) for path in versions]
-        self.images = []
-        for n in range(IMAGES):
-            id = own[0][:16] + n.to_bytes(4, "big")
-            self.images.append(Image(self.source / f"image{n}", id.hex(), [data.replace(o, id) for data, o in zip(bytes_of, own)]))
-
-    def compile(self, name, before):
-        where = self.place / name
-        where.mkdir()
-        path = inputs.compiled(where, "image", "-gdwarf-5")
-        if before:
-            (where / "a.c").write_bytes(before + (where / "a.c").read_bytes())
-            subprocess.run(["cc", *inputs.FLAGS, "-gdwarf-5", "-o", "image", "a.c"], cwd=where, check=True)
-        return path
-
-    def build_id(self, path):
-        data = path.read_bytes()
-        at = data.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16
-        return data[at:at + 20]
 
     # ---- The daemon ----
 
@@ -185,7 +139,7 @@ class Load:
                 return None
             return "%s of %s" % (errno.errorcode[error.errno], image.path.name)
         self.count("answers")
-        rights = [answers[address] for answers in self.answers] if image.changes else [self.answers[0][address]]
+        rights = [answers[address] for answers in image.answers[:2 if image.changes else 1]]
         return None if got in rights else "%s: %r instead of %r" % (image.path.name, got, rights)
 
     def ask(self, id, address):
@@ -203,7 +157,8 @@ class Load:
     def read(self, seed):
         rng = random.Random(seed)
         while not self.stop.is_set():
-            trouble = self.look(rng.choice(self.images), rng.choice(list(self.answers[0])))
+            image = rng.choice(self.images)
+            trouble = self.look(image, rng.choice(list(image.answers[0])))
             if trouble:
                 self.complain("wrong: " + trouble)
                 self.count("wrong")
@@ -212,11 +167,11 @@ class Load:
         """All images answer, with the version that is there."""
         for image in self.images:
             version = image.versions.index(image.path.read_bytes())
-            address, right = next(iter(self.answers[version].items()))
+            right = image.answers[version][image.probe]
             end, got = time.monotonic() + LIMIT, None
             while time.monotonic() < end:
                 try:
-                    got = (self.mnt / image.id / address).read_bytes()
+                    got = (self.mnt / image.id / image.probe).read_bytes()
                     if got == right:
                         break
                 except OSError as error:
@@ -300,7 +255,7 @@ class Load:
     def harm_source(self, rng):
         """A file is emptied, cut, made sparse, swapped with another or rewritten, and whole again after a while."""
         image, other = rng.sample(self.images, 2)
-        what = rng.choice(("truncated", "sparse", "swapped", "rewritten", "replaced"))
+        what = rng.choice(("swapped", "replaced", *(("truncated", "sparse", "rewritten") if image.has_end else ())))
         with self.unsteady(image, other):
             data = image.path.read_bytes()
             new = rng.choice(image.versions)
@@ -358,11 +313,11 @@ class Load:
 
     def await_version(self, image, new):
         """A file that was away comes back with a scan."""
-        address, right = next(iter(self.answers[image.versions.index(new)].items()))
+        right = image.answers[image.versions.index(new)][image.probe]
         end = time.monotonic() + LIMIT
         while time.monotonic() < end and not self.stop.is_set():
             with contextlib.suppress(OSError):
-                if (self.mnt / image.id / address).read_bytes() == right:
+                if (self.mnt / image.id / image.probe).read_bytes() == right:
                     return
             time.sleep(0.01)
 
