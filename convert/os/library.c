@@ -6,22 +6,31 @@
 
 #include "gsym/base/diag.h"
 
-/* A name that exists tells more about a failure than those that do not. */
-static void *open_any(const struct library *library, struct gsym_diag *diag)
+/* Not that one of the libraries that it needs is missing: dlerror(3) names that one first. */
+static bool is_missing(const char *soname, const char *why)
 {
+	return strncmp(why, soname, strlen(soname)) == 0 && strstr(why, strerror(ENOENT));
+}
+
+/* The first reason tells most: without descriptors names that do not exist fail for the same. */
+static void *open_any(const struct shared_library *library, struct gsym_diag *diag)
+{
+	bool has_reason = false;
 	diag_set(diag, -ELIBACC, "the package %s is not installed", library->package);
 	for (const char *const *soname = library->sonames; *soname; soname++) {
 		void *opened = dlopen(*soname, RTLD_NOW | RTLD_LOCAL);
 		if (opened)
 			return opened;
 		const char *why = dlerror();
-		if (why && !strstr(why, strerror(ENOENT)))
-			diag_set(diag, -ELIBACC, "cannot load %s", why);
+		if (has_reason || !why || is_missing(*soname, why))
+			continue;
+		diag_set(diag, -ELIBACC, "cannot load %s", why);
+		has_reason = true;
 	}
 	return NULL;
 }
 
-static bool fill(const struct library *library, void *opened, struct gsym_diag *diag)
+static bool fill(const struct shared_library *library, void *opened, struct gsym_diag *diag)
 {
 	for (size_t i = 0; i < library->n_symbols; i++) {
 		const struct library_symbol *symbol = &library->symbols[i];
@@ -35,21 +44,23 @@ static bool fill(const struct library *library, void *opened, struct gsym_diag *
 	return true;
 }
 
-static bool load(const struct library *library, struct gsym_diag *diag)
+static bool load(const struct shared_library *library, struct gsym_diag *diag)
 {
 	void *opened = open_any(library, diag);
 	if (!opened)
 		return false;
-	if (fill(library, opened, diag)) {
-		if (library->initialize(opened))
-			return true;
-		diag_set(diag, -ELIBACC, "%s cannot be initialized", library->package);
+	if (!fill(library, opened, diag)) {
+		dlclose(opened);
+		return false;
 	}
-	dlclose(opened);
+	/* It stays loaded if this fails: what it has registered meanwhile must not point to unmapped code. */
+	if (library->initialize(opened))
+		return true;
+	diag_set(diag, -ELIBACC, "%s cannot be initialized", library->package);
 	return false;
 }
 
-bool library_load(struct library *library, struct gsym_diag *diag)
+bool library_load(struct shared_library *library, struct gsym_diag *diag)
 {
 	if (atomic_load_explicit(&library->is_loaded, memory_order_acquire))
 		return true;

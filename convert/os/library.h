@@ -15,14 +15,14 @@ struct library_symbol {
 	size_t member; /* offset in @functions of the library */
 };
 
-struct library {
+struct shared_library {
 	const char *package;    /* of Debian, for messages */
 	const char *sonames[3]; /* in the order of preference; ends with NULL */
 	const struct library_symbol *symbols;
 	size_t n_symbols;
 	void *functions;                  /* a struct of function pointers */
 	bool (*initialize)(void *opened); /* @opened: as of dlopen(3), for other functions */
-	pthread_mutex_t lock;             /* serializes loading; PTHREAD_MUTEX_INITIALIZER */
+	pthread_mutex_t lock;             /* guards the writing of @functions; PTHREAD_MUTEX_INITIALIZER */
 	atomic_bool is_loaded;            /* @functions is complete, and does not change any more */
 };
 
@@ -33,6 +33,6 @@ struct library {
  *
  * Whether it is loaded; if not, @diag says why.
  */
-bool library_load(struct library *library, struct gsym_diag *diag);
+bool library_load(struct shared_library *library, struct gsym_diag *diag);
 
 #endif

@@ -13,7 +13,7 @@
  * @more: asked before each block of a megabyte, may rest; false ends it with -ECANCELED; or NULL
  * @user: passed to @more
  *
- * 0; -ESTALE if the file is shorter; -ELIBACC without libsodium; or the errno of reading.
+ * 0; -ESTALE if the file is shorter; -ELIBACC if libsodium cannot be loaded; or the errno of reading.
  */
 int file_digest(int fd, uint64_t size, bool (*more)(void *user), void *user,
 		uint8_t ret[static STORE_DIGEST]);

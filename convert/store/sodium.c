@@ -35,13 +35,13 @@ static bool initialize(void *opened)
 }
 
 /* Of 1.0.12 to 1.0.18, and of later ones; what is used here is the same in both. */
-static struct library library = {.package = "libsodium23",
-				 .sonames = {"libsodium.so.23", "libsodium.so.26"},
-				 .symbols = symbols,
-				 .n_symbols = ARRAY_SIZE(symbols),
-				 .functions = &functions,
-				 .initialize = initialize,
-				 .lock = PTHREAD_MUTEX_INITIALIZER};
+static struct shared_library library = {.package = "libsodium23",
+					.sonames = {"libsodium.so.23", "libsodium.so.26"},
+					.symbols = symbols,
+					.n_symbols = ARRAY_SIZE(symbols),
+					.functions = &functions,
+					.initialize = initialize,
+					.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const struct sodium *sodium_library(struct gsym_diag *diag)
 {

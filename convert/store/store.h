@@ -113,8 +113,8 @@ struct store_reply {
 	 * (409); -EACCES: not permitted (401, 403, 405); -EFBIG: larger than asked; -EBADMSG: a damaged
 	 * object; -ETIMEDOUT; -EHOSTUNREACH: no connection; -EREMOTEIO: the server failed (5xx), or what it
 	 * says makes no sense; -ENETDOWN: not asked, because the circuit breaker is open; -EOPNOTSUPP: the
-	 * server has no such condition; -ECANCELED; -EBUSY: STORE_QUEUE_MAX others wait; -ELIBACC: libcurl is
-	 * not there; -ENOMEM and others of this machine.
+	 * server has no such condition; -ECANCELED; -EBUSY: STORE_QUEUE_MAX others wait, or no thread can be
+	 * started; -ELIBACC: libcurl cannot be loaded; -ENOMEM and others of this machine.
 	 */
 	int err;
 	uint64_t size;    /* GET, HEAD, LIST: bytes; GET: those of the file now, after decompression */

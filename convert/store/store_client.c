@@ -236,7 +236,7 @@ static int start_thread(struct store *store) REQUIRES(&store->lock)
 	int err = thread_start(&store->thread, "gsymfs-store", store_loop, store);
 	store->has_thread = !err;
 	/* -EAGAIN would be a server's answer: another host was first. */
-	return err == -EAGAIN ? -ENOMEM : err;
+	return err == -EAGAIN ? -EBUSY : err;
 }
 
 static int submit(struct store *store, struct store_call *call) REQUIRES(&store->lock)

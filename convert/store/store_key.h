@@ -59,7 +59,7 @@ struct store_key {
 /* Appends the record of @facts to @out, which the caller checks for failure. */
 void store_record(const struct store_facts *facts, struct text_buf *out);
 
-/* 0; -ENOMEM; -ELIBACC if libsodium is not there. */
+/* 0; -ENOMEM; -ELIBACC if libsodium cannot be loaded. */
 int store_key_make(const struct store_facts *facts, struct store_key *ret);
 
 /* What an object is. */

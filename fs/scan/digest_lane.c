@@ -23,7 +23,6 @@
 #include "convert/os/monotonic.h"
 #include "convert/os/thread.h"
 #include "convert/store/file_digest.h"
-#include "convert/store/sodium.h"
 #include "fs/images/revision.h"
 #include "fs/sys/metrics.h"
 
@@ -36,7 +35,6 @@ enum {
 	CHANGED_MS = 10000,
 	FAILED_MS = 3600000,
 	FAULT_REST_MS = 10000, /* after one that cannot be read */
-	LIBRARY_MS = 60000,    /* until libsodium is looked for again */
 	/* A round is followed by a rest of so many times what it took to list the files. */
 	REST_FACTOR = 50,
 };
@@ -409,18 +407,6 @@ static int digest_file_of(struct round *r, const struct file *file)
 	return digests_set(&r->lane->images->digests, &file->key, digest, false);
 }
 
-/* Whether libsodium is loaded. It may be installed later, or the machine was out of descriptors or memory. */
-static bool has_library(struct digest_lane *lane)
-{
-	struct gsym_diag diag = {""};
-	if (sodium_library(&diag))
-		return true;
-	if (!lane->lacks_library)
-		log_warning(lane->log, "digest: %s: no files are digested until it can be loaded", diag.text);
-	lane->lacks_library = true;
-	return false;
-}
-
 /* When to begin the next one at the latest is in *@again. 0, or why there is none. */
 static int do_round(const struct digest_lane *lane, int64_t *again)
 {
@@ -452,12 +438,8 @@ static void *digest_files(void *arg)
 	int64_t again = never;
 	int err = 0;
 	syscall(SYS_ioprio_set, THIS_THREAD, 0, IDLE);
-	while (!err && wait_for_files(lane, again)) {
-		if (has_library(lane))
-			err = do_round(lane, &again);
-		else
-			again = monotonic_ms() + LIBRARY_MS;
-	}
+	while (!err && wait_for_files(lane, again))
+		err = do_round(lane, &again);
 	return NULL;
 }
 

@@ -29,7 +29,6 @@ struct digest_lane {
 
 	int wake_fd; /* an eventfd: a scan has ended */
 	bool running;
-	bool lacks_library; /* that was logged */
 	pthread_t thread;
 };
 

@@ -25,8 +25,8 @@ class Image:
     """A file of SOURCE."""
 
     def __init__(self, path, id, versions, answers, has_end):
-        """@answers: of each version, by address. @has_end: the file ends with tables without which it is none; a part of another may look
-        like a smaller one."""
+        """@answers: of each version, by address. @has_end: a part of the file without its end, the section headers of an ELF file, is
+        none; a part of another may look like a smaller one."""
         self.path, self.id, self.versions, self.answers, self.has_end = path, id, versions, answers, has_end
         self.probe = next(a for a in answers[0] if answers[0][a] != answers[1][a])
         self.lock = threading.Lock()
@@ -68,10 +68,9 @@ def renamed(data):
 
 
 def kinds(place):
-    """(versions, whether such a file has an end, how many of it) of each kind that the converter has another reader for."""
+    """(versions, whether such a file has an end, how many of it) of some kinds, each read by another part of the converter."""
     small = inputs.SOURCE.encode()
-    plain = compiled(place, small, "-gdwarf-5")
-    yield plain, True, 3
+    yield compiled(place, small, "-gdwarf-5"), True, 3
     yield compiled(place, small, "-gdwarf-4", "-gz=zlib"), True, 2
     yield compiled(place, large_source().encode(), "-gdwarf-5"), True, 2
     yield renamed(built(place, "bare", small, "-g0")), True, 1

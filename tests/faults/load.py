@@ -25,6 +25,7 @@ import images
 
 LIMIT = 600  # seconds until something counts as hung
 READERS = 3
+SECTION_HEADERS_AT = 40  # e_shoff of a 64-bit ELF file
 REST_MAX = 10  # seconds
 RENAME_EXCHANGE, AT_FDCWD = 2, -100
 KNOWN = (errno.EIO, errno.ESTALE, errno.EINTR, errno.ENOMEM)
@@ -255,14 +256,15 @@ class Load:
     def harm_source(self, rng):
         """A file is emptied, cut, made sparse, swapped with another or rewritten, and whole again after a while."""
         image, other = rng.sample(self.images, 2)
-        what = rng.choice(("swapped", "replaced", *(("truncated", "sparse", "rewritten") if image.has_end else ())))
+        what = rng.choice(("swapped", "replaced", "rewritten", *(("truncated", "sparse") if image.has_end else ())))
         with self.unsteady(image, other):
             data = image.path.read_bytes()
             new = rng.choice(image.versions)
             if what == "truncated":
                 os.truncate(image.path, rng.randrange(len(data)))
             elif what == "sparse":
-                os.truncate(image.path, rng.randrange(64, len(data)))
+                headers = int.from_bytes(data[SECTION_HEADERS_AT:SECTION_HEADERS_AT + 8], sys.byteorder)
+                os.truncate(image.path, rng.randrange(64, headers))  # later, a single section would be missing
                 os.truncate(image.path, len(data))
             elif what == "swapped":
                 exchange(image.path, other.path)

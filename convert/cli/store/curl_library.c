@@ -42,13 +42,13 @@ static bool initialize(void *opened)
 }
 
 /* The first is what libdebuginfod brings along. */
-static struct library library = {.package = "libcurl3-gnutls",
-				 .sonames = {"libcurl-gnutls.so.4", "libcurl.so.4"},
-				 .symbols = symbols,
-				 .n_symbols = ARRAY_SIZE(symbols),
-				 .functions = &functions,
-				 .initialize = initialize,
-				 .lock = PTHREAD_MUTEX_INITIALIZER};
+static struct shared_library library = {.package = "libcurl3-gnutls",
+					.sonames = {"libcurl-gnutls.so.4", "libcurl.so.4"},
+					.symbols = symbols,
+					.n_symbols = ARRAY_SIZE(symbols),
+					.functions = &functions,
+					.initialize = initialize,
+					.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const struct curl_library *curl_library(struct gsym_diag *diag)
 {

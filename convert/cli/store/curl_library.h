@@ -30,9 +30,9 @@ struct curl_library {
 };
 
 /*
- * The library, initialized; NULL if it is not there or cannot be loaded. By any thread; a process with a
- * sandbox calls it before it enters that. SIGPIPE is ignored by the process from then on, as the library asks
- * for.
+ * The library, initialized; NULL, with the reason in @diag (may be NULL), if it is not there or cannot be
+ * loaded now, which the next call tries again. By any thread; a process with a sandbox calls it before it
+ * enters that. SIGPIPE is ignored by the process from then on, as the library asks for.
  */
 const struct curl_library *curl_library(struct gsym_diag *diag);
 

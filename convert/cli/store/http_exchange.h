@@ -14,7 +14,7 @@
 /* Connections to one server, which are used again. For all threads. */
 struct http_client;
 
-/* @options: files of it are borrowed. 0; -ELIBACC if libcurl is not there; -ENOMEM. */
+/* @options: files of it are borrowed. 0; -ELIBACC if libcurl cannot be loaded; -ENOMEM. */
 int http_client_open(const struct store_options *options, struct http_client **ret, struct gsym_diag *diag);
 void http_client_close(struct http_client *client);
 

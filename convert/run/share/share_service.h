@@ -21,7 +21,7 @@ struct share_options {
  * @program: the gsym program
  * @stop_fd: becomes readable when conversions must stop
  *
- * 0; -ELIBACC without libsodium; or as of store_open() and trust_open().
+ * 0; -ELIBACC if libsodium cannot be loaded; or as of store_open() and trust_open().
  */
 int share_open(struct share *share, const struct share_options *options, const char *program, int stop_fd,
 	       struct cache *cache, const struct log *log, struct gsym_diag *diag);

@@ -33,23 +33,23 @@ static bool initialize(void *opened)
 	return !cannot_initialize;
 }
 
-static struct library of(const char *first, const char *second)
+static struct shared_library of(const char *first, const char *second)
 {
 	initialized = 0;
 	cannot_initialize = false;
 	functions = (struct functions){NULL};
-	return (struct library){.package = "package",
-				.sonames = {first, second},
-				.symbols = symbols,
-				.n_symbols = 3,
-				.functions = &functions,
-				.initialize = initialize,
-				.lock = PTHREAD_MUTEX_INITIALIZER};
+	return (struct shared_library){.package = "package",
+				       .sonames = {first, second},
+				       .symbols = symbols,
+				       .n_symbols = 3,
+				       .functions = &functions,
+				       .initialize = initialize,
+				       .lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 static void every_function(void **state)
 {
-	struct library library = of("libgsymfs-none.so.1", "libm.so.6");
+	struct shared_library library = of("libgsymfs-none.so.1", "libm.so.6");
 	(void)state;
 	assert_true(library_load(&library, NULL));
 	assert_true(functions.first(1.5) == 1 && functions.second(1.5) == 2 && functions.third(-1.5) == 1.5);
@@ -57,7 +57,7 @@ static void every_function(void **state)
 	assert_int_equal(initialized, 1);
 }
 
-static void fails(struct library *library, const char *why)
+static void fails(struct shared_library *library, const char *why)
 {
 	struct gsym_diag diag = {""};
 	assert_false(library_load(library, &diag));
@@ -67,7 +67,7 @@ static void fails(struct library *library, const char *why)
 
 static void not_there(void **state)
 {
-	struct library none = of("libgsymfs-none.so.1", NULL);
+	struct shared_library none = of("libgsymfs-none.so.1", NULL);
 	(void)state;
 	fails(&none, "the package package is not installed");
 	assert_null(functions.first);
@@ -75,7 +75,7 @@ static void not_there(void **state)
 
 static void another_version(void **state)
 {
-	struct library library = of("libm.so.6", NULL);
+	struct shared_library library = of("libm.so.6", NULL);
 	(void)state;
 	library.symbols = unknown;
 	library.n_symbols = 2;
@@ -86,7 +86,7 @@ static void another_version(void **state)
 /* What cannot be initialized now may be later. */
 static void not_initialized(void **state)
 {
-	struct library library = of("libm.so.6", NULL);
+	struct shared_library library = of("libm.so.6", NULL);
 	(void)state;
 	cannot_initialize = true;
 	fails(&library, "package cannot be initialized");
@@ -98,7 +98,7 @@ static void not_initialized(void **state)
 /* A fault of the machine is named, although the other library is not there at all, and does not last. */
 static void without_descriptors(void **state)
 {
-	struct library library = of("libresolv.so.2", "libgsymfs-none.so.1");
+	struct shared_library library = of("libresolv.so.2", "libgsymfs-none.so.1");
 	struct rlimit before, none;
 	struct gsym_diag diag = {""};
 	(void)state;
@@ -111,7 +111,7 @@ static void without_descriptors(void **state)
 	bool loaded = library_load(&library, &diag);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_false(loaded);
-	assert_non_null(strstr(diag.text, "cannot load lib"));
+	assert_non_null(strstr(diag.text, "cannot load libresolv.so.2"));
 	assert_non_null(strstr(diag.text, "Too many open files"));
 	assert_true(library_load(&library, NULL));
 }

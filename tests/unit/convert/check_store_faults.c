@@ -382,7 +382,7 @@ static void no_thread(void **state)
 	has_no_threads = true;
 	store_prepare(f.store);
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), -ENOMEM);
+		assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), -EBUSY);
 	has_no_threads = false;
 	assert_true(store_is_up(f.store));
 	assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), 0);

@@ -22,12 +22,10 @@
 
 #include "convert/os/log.h"
 #include "convert/store/file_digest.h"
-#include "convert/store/sodium.h"
 #include "fs/images/digests.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/sys/metrics.h"
-#include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 
 enum { MIB = 1 << 20, START = 1000 /* seconds */, READ = 64 };
@@ -51,9 +49,8 @@ static struct digested_files {
 	char read[READ]; /* the files that were read, by their letters */
 	int outcome;     /* of reading them: 0 or a negative errno */
 	int64_t unsettled;
-	bool grows; /* the file changes while it is read */
-	bool stops; /* the daemon ends meanwhile */
-	bool has_no_library;
+	bool grows;    /* the file changes while it is read */
+	bool stops;    /* the daemon ends meanwhile */
 	unsigned busy; /* rests until no image is converted any more */
 } t;
 
@@ -141,19 +138,6 @@ int __wrap_file_digest(int fd, uint64_t size, bool (*more)(void *user), void *us
 	}
 	memset(ret, letter, STORE_DIGEST);
 	return t.outcome;
-}
-
-const struct sodium *__wrap_sodium_library(struct gsym_diag *diag);
-
-const struct sodium *__wrap_sodium_library(struct gsym_diag *diag)
-{
-	static const struct sodium functions;
-	pthread_mutex_lock(&t.lock);
-	bool loaded = !t.has_no_library;
-	pthread_mutex_unlock(&t.lock);
-	if (!loaded)
-		diag_set(diag, -ELIBACC, "no library");
-	return loaded ? &functions : NULL;
 }
 
 /* ---- Set up ---- */
@@ -471,22 +455,6 @@ static void too_new(void **state)
 	reads("a", -1);
 }
 
-/* The library may be installed later, or the machine was out of descriptors: it is looked for each minute. */
-static void without_libsodium(void **state)
-{
-	(void)state;
-	add_file("a", 10, SOURCE_DWARF);
-	t.has_no_library = true;
-	start();
-	reads("", 60000);
-	go_on_by(60 * second);
-	reads("", 60000);
-	t.has_no_library = false;
-	go_on_by(60 * second);
-	reads("a", -1);
-	assert_true(is_known('a'));
-}
-
 /* ---- Pace ---- */
 
 static void as_fast_as_allowed(void **state)
@@ -539,11 +507,10 @@ static void stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(by_richness),       TEST(asked_first),       TEST(huge_files),
-		TEST(fetched_files),     TEST(gone_files),        TEST(nothing_to_do),
-		TEST(unreadable),        TEST(changed_meanwhile), TEST(replaced),
-		TEST(too_new),           TEST(without_libsodium), TEST(as_fast_as_allowed),
-		TEST(after_conversions), TEST(stopped),
+		TEST(by_richness), TEST(asked_first),   TEST(huge_files),         TEST(fetched_files),
+		TEST(gone_files),  TEST(nothing_to_do), TEST(unreadable),         TEST(changed_meanwhile),
+		TEST(replaced),    TEST(too_new),       TEST(as_fast_as_allowed), TEST(after_conversions),
+		TEST(stopped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
