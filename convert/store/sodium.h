@@ -32,8 +32,8 @@ struct sodium {
 
 /*
  * The library, initialized; NULL, with the reason in @diag (may be NULL), if it is not there or cannot be
- * loaded now, which the next call tries again. Once it was loaded, it stays. By any thread; a sandboxed worker
- * calls it before it enters its sandbox.
+ * loaded now, which the next call tries again. Once it was loaded, it stays. By any thread; a sandboxed
+ * worker calls it before it enters its sandbox.
  */
 const struct sodium *sodium_library(struct gsym_diag *diag);
 

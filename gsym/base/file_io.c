@@ -9,6 +9,20 @@
 
 enum { COPY_BLOCK = 256 << 10 };
 
+/* Why a system call failed, as an error of the machine. */
+static int machine_error(void)
+{
+	switch (errno) {
+	case EBADMSG: /* a checksum of ext4, f2fs, XFS */
+	case ENODATA: /* a sector, XFS */
+	case EOPNOTSUPP:
+	case EOVERFLOW:
+	case EREMOTEIO:
+	case ETIMEDOUT: return -EIO;
+	default: return -errno;
+	}
+}
+
 int read_all(int fd, void *to, size_t size, off_t off)
 {
 	for (char *at = to; size > 0;) {
@@ -16,7 +30,7 @@ int read_all(int fd, void *to, size_t size, off_t off)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
+			return n < 0 ? machine_error() : -EBADMSG;
 		at += n;
 		off += n;
 		size -= (size_t)n;
@@ -31,7 +45,7 @@ int write_all(int fd, const void *from, size_t size, off_t off)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
+			return n < 0 ? machine_error() : -EIO;
 		at += n;
 		off += n;
 		size -= (size_t)n;

@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* 0; -EBADMSG when the file ends before; or the errno of pread(2). */
+/*
+ * 0; -EBADMSG when the file ends before; or the errno of pread(2). Damaged disks, network file systems and FUSE
+ * also fail with those by which this library says that a file is damaged or of no use: these are -EIO.
+ */
 int read_all(int fd, void *to, size_t size, off_t off);
 
-/* 0, or the errno of pwrite(2). */
+/* 0, or the errno of pwrite(2), changed likewise. */
 int write_all(int fd, const void *from, size_t size, off_t off);
 
 /* Copies the first @size bytes of @from to the start of @to: 0, -ENOMEM, or as above. */

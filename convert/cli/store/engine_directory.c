@@ -48,7 +48,6 @@ static int store_errno(int err)
 	case -EEXIST:
 	case -EFBIG:
 	case -EBADMSG:
-	case -EAGAIN:
 	case -EACCES:
 	case -ECANCELED:
 	case -ETIMEDOUT:
@@ -356,7 +355,7 @@ static int probe_links(int root, const char *temp, int fd)
 		return err == -EOPNOTSUPP ? 0 : err;
 	int again = linkat(root, temp, root, name, 0) ? -errno : 0;
 	unlinkat(root, name, 0);
-	return again == -EEXIST;
+	return again == -EEXIST ? 1 : again;
 }
 
 static int probe(struct engine *engine, struct transfer *transfer)

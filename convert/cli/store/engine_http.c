@@ -372,7 +372,7 @@ static int probe_move(struct http_run *run)
 	run->no_match = true;
 	int ret = probe_way(run);
 	/* Servers without MOVE say 405, 501 or 400. */
-	return ret == -EACCES || ret == -EREMOTEIO || ret == -EOPNOTSUPP ? 0 : ret;
+	return ret == -EACCES || ret == -EOPNOTSUPP ? 0 : ret;
 }
 
 static int probe_ways(struct http_run *run)

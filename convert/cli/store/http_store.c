@@ -119,7 +119,10 @@ int http_status_error(struct http_task *task, const struct http_answer *answer)
 	case 405: return http_fail(task, -EACCES, "HTTP %u, not permitted", status);
 	case 413: return http_fail(task, -EFBIG, "HTTP 413, the object is too large for the server");
 	case 429: return http_fail(task, -EREMOTEIO, "HTTP 429, too many requests");
-	case 501: return http_fail(task, conditional ? -EOPNOTSUPP : -EREMOTEIO, "HTTP 501, not implemented");
+	case 400:
+	case 501:
+		return http_fail(task, conditional ? -EOPNOTSUPP : -EREMOTEIO, "HTTP %u%s", status,
+				 status == 501 ? ", not implemented" : "");
 	default:
 		return http_fail(task, -EREMOTEIO, "HTTP %u%s", status,
 				 status / 100 == 3 ? ", redirections are not followed" : "");

@@ -159,7 +159,7 @@ int webdav_probe_guard(struct webdav *dav, const char *name)
 {
 	int made = make_guard(dav, name);
 	if (made <= 0)
-		return made == -EACCES || made == -EREMOTEIO || made == -EOPNOTSUPP ? 0 : made;
+		return made == -EACCES || made == -EOPNOTSUPP ? 0 : made;
 	made = make_guard(dav, name);
 	webdav_drop_guard(dav, name);
 	return made < 0 ? made : made == 0;

@@ -332,7 +332,8 @@ static void probing(void **state)
 		{{CALL_LINKAT, .err = EIO}, -EREMOTEIO},
 		{{CALL_LINKAT, .err = EEXIST, .is_done = true}, 1}, /* the answer to the first was lost */
 		{{CALL_LINKAT, .nth = 2, .is_skipped = true}, 0},
-		{{CALL_LINKAT, .nth = 2, .err = EIO}, 0},
+		{{CALL_LINKAT, .nth = 2, .err = EIO},
+		 -EREMOTEIO}, /* it says nothing of what the store can do */
 		{{CALL_OPENAT, .err = ENOSPC}, -EACCES},
 		{{CALL_OPENAT, .err = EIO}, -EREMOTEIO},
 		{{CALL_FUTIMENS, .err = EPERM}, 1},

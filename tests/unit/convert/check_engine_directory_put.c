@@ -184,7 +184,7 @@ static void errors(void **state)
 		int err, want;
 	} table[] = {
 		{ENOENT, -ENOENT},          {EEXIST, -EEXIST},       {EFBIG, -EFBIG},
-		{EBADMSG, -EBADMSG},        {EAGAIN, -EAGAIN},       {EACCES, -EACCES},
+		{EBADMSG, -EBADMSG},        {EAGAIN, -EREMOTEIO},    {EACCES, -EACCES},
 		{ECANCELED, -ECANCELED},    {ETIMEDOUT, -ETIMEDOUT}, {EOPNOTSUPP, -EOPNOTSUPP},
 		{ENOMEM, -ENOMEM},          {EMFILE, -EMFILE},       {ENFILE, -ENFILE},
 		{EPERM, -EACCES},           {EROFS, -EACCES},        {ENOSPC, -EACCES},

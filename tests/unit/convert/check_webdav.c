@@ -348,8 +348,8 @@ static void probing(void **state)
 	SCRIPT(forbidden, forbidden, parent_fails);
 	assert_int_equal(webdav_probe_guard(&dav, "a/n"), 0);
 	expect_end();
-	SCRIPT(full, parent_fails);
-	assert_int_equal(webdav_probe_guard(&dav, "a/n"), 0);
+	SCRIPT(full, parent_fails); /* which says nothing of what it can do */
+	assert_int_equal(webdav_probe_guard(&dav, "a/n"), -EREMOTEIO);
 	expect_end();
 	SCRIPT({"MKCOL " GUARD, 501}, parent_fails);
 	transfer.condition = STORE_IF_ABSENT;

@@ -23,13 +23,14 @@ enum { ALL = 1 << 20, INTERRUPTED = -1, FAILED = -2, NOTHING = 0 };
 
 static const int *plan; /* for each call: so many bytes at most, or one of those; after that ALL */
 static size_t n_plan, calls;
+static int failure = EIO; /* the errno of FAILED */
 
 static int planned(void)
 {
 	int now = calls < n_plan ? plan[calls] : ALL;
 	calls++;
 	assert_in_range(calls, 1, 100);
-	errno = now == FAILED ? EIO : EINTR; /* which says nothing after a success */
+	errno = now == FAILED ? failure : EINTR; /* which says nothing after a success */
 	return now;
 }
 
@@ -152,6 +153,27 @@ static void writing(void **state)
 	expect_written(-EIO, 1);
 }
 
+/* What the kernel calls a bad message or no data is a bad disk, not a file that this library finds damaged. */
+static void machine_errors(void **state)
+{
+	static const struct {
+		int err, want;
+	} table[] = {
+		{EBADMSG, -EIO},   {ENODATA, -EIO},   {EOPNOTSUPP, -EIO},
+		{EOVERFLOW, -EIO}, {EREMOTEIO, -EIO}, {ETIMEDOUT, -EIO},
+		{ENOSPC, -ENOSPC}, {ESTALE, -ESTALE}, {ENOMEM, -ENOMEM},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		failure = table[i].err;
+		PLAN(5, FAILED, ALL);
+		expect_read(table[i].want, 2);
+		PLAN(5, FAILED, ALL);
+		expect_written(table[i].want, 2);
+	}
+	failure = EIO;
+}
+
 static void copying(void **state)
 {
 	static uint8_t large[2 * BLOCK + 5], got[2 * BLOCK + 5];
@@ -201,7 +223,8 @@ static void mapping(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(reading), TEST(end_of_file), TEST(writing), TEST(copying), TEST(mapping),
+		TEST(reading),        TEST(end_of_file), TEST(writing),
+		TEST(machine_errors), TEST(copying),     TEST(mapping),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
