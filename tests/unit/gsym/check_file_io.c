@@ -153,7 +153,7 @@ static void writing(void **state)
 	expect_written(-EIO, 1);
 }
 
-/* What the kernel calls a bad message or no data is a bad disk, not a file that this library finds damaged. */
+/* What the kernel calls a bad message or no data is a bad disk, not a file that is found damaged. */
 static void machine_errors(void **state)
 {
 	static const struct {
