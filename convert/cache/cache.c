@@ -103,9 +103,21 @@ static int open_handle(const struct cache *cache, const char *key, struct handle
 	return err;
 }
 
-static bool is_out_of_resources(int err)
+/* The entry may be sound: memory or descriptors are short, or its server is away. */
+static bool is_temporary(int err)
 {
-	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+	switch (err) {
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -EINTR:
+	case -EAGAIN:
+	case -ESTALE:
+	case -ETIMEDOUT:
+	case -ENOTCONN:
+	case -EHOSTDOWN: return true;
+	default: return false;
+	}
 }
 
 static int load(struct cache *cache, const char *key, struct handle **ret, struct gsym_diag *diag)
@@ -115,7 +127,7 @@ static int load(struct cache *cache, const char *key, struct handle **ret, struc
 	int err = open_handle(cache, key, ret, &why);
 	if (!err || err == -ENOENT)
 		return err;
-	if (is_out_of_resources(err))
+	if (is_temporary(err))
 		return diag_set(diag, err, "%s", why.text);
 	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
 	err = make_room(cache, name, diag);

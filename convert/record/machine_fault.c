@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* -EPROTO: the client of a worker did not answer. */
+/* Also of disks and servers that cannot be read now. -EPROTO: the client of a worker did not answer. */
 static bool is_of_machine(int err)
 {
 	switch (err) {
@@ -13,6 +13,13 @@ static bool is_of_machine(int err)
 	case -ENFILE:
 	case -EINTR:
 	case -ENOBUFS:
+	case -EAGAIN:
+	case -ESTALE:
+	case -ETIMEDOUT:
+	case -ENOTCONN:
+	case -EHOSTDOWN:
+	case -EREMOTEIO:
+	case -EUCLEAN:
 	case -EPROTO: return true;
 	}
 	return false;

@@ -37,7 +37,7 @@ enum { READING_PER_CENT = 95 /* share of the progress; the rest is writing */ };
 /* True if @ret is the outcome. */
 static bool take_loaded(const struct converter *c, bool is_known, struct outcome *ret)
 {
-	if (inputs_unchanged(ret->handle->inputs, &c->search))
+	if (inputs_check(ret->handle->inputs, &c->search) != -ESTALE)
 		return true;
 	handle_put(ret->handle);
 	ret->handle = NULL;
@@ -49,7 +49,8 @@ static bool failed_before(const struct converter *c, const struct convert_reques
 			  struct outcome *ret)
 {
 	int err = failure_record_load(c->cache, request->key, ret->diag.text, &ret->inputs);
-	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->search)) {
+	struct span inputs = {(uint8_t *)ret->inputs, ret->inputs ? strlen(ret->inputs) : 0};
+	if (err && inputs_check(inputs, &c->search) != -ESTALE) {
 		job_fail(ret, VERDICT_FAILED, err);
 		return true;
 	}
@@ -65,11 +66,7 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 	int err = cache_load(c->cache, request->key, &ret->handle, &ret->diag);
 	if (!err)
 		return take_loaded(c, is_known, ret);
-	if (err == -EEXIST) { /* a conversion could not be published */
-		job_fail(ret, VERDICT_FAILED, -EIO);
-		return true;
-	}
-	if (err != -ENOENT) {
+	if (err != -ENOENT) { /* -EEXIST: a conversion could not be published */
 		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
 		return true;
 	}

@@ -71,19 +71,38 @@ static bool asked_unchanged(const char *line, const char *what, const struct sea
 	       again <= now + ASKED_SECONDS_MAX; /* a later time: the clock was set back */
 }
 
-static bool line_unchanged(const char *line, size_t size, const struct search_path *search)
+/* Whether the file is not there, or cannot be reached, whatever the machine does. */
+static bool is_absent(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ELOOP:
+	case -EXDEV:
+	case -ENAMETOOLONG:
+	case -EACCES:
+	case -EPERM: return true;
+	default: return false;
+	}
+}
+
+/* As of inputs_check(). */
+static int check_line(const char *line, size_t size, const struct search_path *search)
 {
 	char path[4096], now[DIGITS + 1];
 	struct neighbour file;
 	if (size < DIGITS + 2 || line[DIGITS] != ' ' || size - DIGITS - 1 >= sizeof(path))
-		return false;
+		return -ESTALE;
 	snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), line + DIGITS + 1);
 	if (strncmp(path, ASKED, sizeof(ASKED) - 1) == 0)
-		return asked_unchanged(line, path, search);
+		return asked_unchanged(line, path, search) ? 0 : -ESTALE;
+	int err = neighbour_stat(search, path, &file);
 	memcpy(now, absent, sizeof(now));
-	if (neighbour_stat(search, path, &file) == 0)
+	if (!err)
 		fingerprint(&file, now);
-	return memcmp(line, now, DIGITS) == 0;
+	else if (!is_absent(err))
+		return err == -ESTALE ? -EIO : err;
+	return memcmp(line, now, DIGITS) == 0 ? 0 : -ESTALE;
 }
 
 struct check {
@@ -95,16 +114,20 @@ static int check_all(void *arg)
 {
 	const struct check *c = arg;
 	const char *at = (const char *)c->inputs.data, *end = at + c->inputs.size;
+	int ret = 0;
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		if (!line_end || !line_unchanged(at, (size_t)(line_end - at), c->search))
-			return -ESTALE;
+		int err = line_end ? check_line(at, (size_t)(line_end - at), c->search) : -ESTALE;
+		if (err == -ESTALE)
+			return err;
+		ret = ret ? ret : err;
 		at = line_end + 1;
 	}
-	return 0;
+	return ret;
 }
 
-bool inputs_unchanged(struct span inputs, const struct search_path *search)
+int inputs_check(struct span inputs, const struct search_path *search)
 {
-	return guard_run(check_all, &(struct check){inputs, search}) == 0;
+	int err = guard_run(check_all, &(struct check){inputs, search});
+	return err == -EFAULT ? -ESTALE : err;
 }

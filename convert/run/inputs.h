@@ -27,9 +27,10 @@ enum { ASKED_SECONDS_MAX = 2 * 3600 }; /* for which servers are not queried agai
 void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again);
 
 /*
- * Whether no input has changed and no server is due to be queried again. Malformed text counts as a change.
- * @inputs may lie in a mapped file, see guard.h.
+ * 0 if no input has changed and no server is due to be queried again; -ESTALE if one has, or the text is
+ * malformed; else the errno of looking at one, which may be there unchanged: what was made of them is neither
+ * outdated nor known to be right. @inputs may lie in a mapped file, see guard.h; one cut short is malformed.
  */
-bool inputs_unchanged(struct span inputs, const struct search_path *search);
+int inputs_check(struct span inputs, const struct search_path *search);
 
 #endif

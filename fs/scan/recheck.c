@@ -28,11 +28,12 @@ static void add_suspect(suspect_vec *all, struct revision *rev)
 	free(s.text);
 }
 
-static bool unchanged(const struct suspect *s, const struct search_path *search)
+/* What cannot be looked at now is not known to have changed. */
+static bool is_outdated(const struct suspect *s, const struct search_path *search)
 {
 	struct span inputs =
 		s->handle ? s->handle->inputs : (struct span){(uint8_t *)s->text, strlen(s->text)};
-	return inputs_unchanged(inputs, search);
+	return inputs_check(inputs, search) == -ESTALE;
 }
 
 static void renew(struct images *images, struct revision *rev)
@@ -54,7 +55,7 @@ void images_recheck(struct images *images, const struct search_path *search)
 			add_suspect(&all, rev);
 	mutex_unlock(&images->lock);
 	for (size_t i = 0; i < all.n; i++) {
-		if (!unchanged(&all.v[i], search))
+		if (is_outdated(&all.v[i], search))
 			renew(images, all.v[i].rev);
 		handle_put(all.v[i].handle);
 		free(all.v[i].text);

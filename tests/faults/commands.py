@@ -223,7 +223,8 @@ class Bench:
 
 
 # What a message may say instead of the text of an errno.
-SAYINGS = {SHORT: (), errno.ENOMEM: ("memory",), errno.EAGAIN: (os.strerror(errno.EBUSY),), errno.EBADMSG: (os.strerror(errno.EIO),)}
+SAYINGS = {SHORT: (), errno.ENOMEM: ("memory",), errno.EAGAIN: (os.strerror(errno.EBUSY),), errno.EBADMSG: (os.strerror(errno.EIO),),
+           errno.ESTALE: (os.strerror(errno.EIO), "changed since it was scanned")}
 # A process that cannot speak any more can only end, and its client says so; the dynamic linker gives no reason in one case; a store
 # tells its hosts of "Remote I/O error" whatever it was, and its command that there was none to give; libdwarf does not say, or crashes.
 UNSPOKEN = ("exited without a result", "try again", "has ended", "no answer", "is not the gsym program", "Remote I/O error",

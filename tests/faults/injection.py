@@ -22,7 +22,7 @@ EVERY = 2 ** 63  # the last occurrence, where all from the first on fail
 
 CLASSES = {  # of calls: the calls, and the errors that the kernel may give for them
     "memory": (("malloc", "calloc", "realloc", "posix_memalign", "mmap", "mremap", "memfd_create"), (errno.ENOMEM,)),
-    "open": (("open", "openat", "openat2", "fopen", "opendir", "fdopendir", "fdopen"), (errno.EMFILE, errno.EIO, errno.EINTR, errno.ENOMEM)),
+    "open": (("open", "openat", "openat2", "fopen", "opendir", "fdopendir", "fdopen"), (errno.EMFILE, errno.EIO, errno.ESTALE, errno.EINTR, errno.ENOMEM)),
     "read": (("read", "pread"), (errno.EIO, errno.EBADMSG, errno.EINTR, SHORT)),
     "write": (("write", "pwrite", "writev"), (errno.ENOSPC, errno.EBADMSG, errno.EINTR, SHORT)),
     "room": (("ftruncate", "posix_fallocate", "copy_file_range"), (errno.ENOSPC, errno.EIO, errno.EINTR)),

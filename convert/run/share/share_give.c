@@ -140,7 +140,7 @@ static int check_unchanged(const struct share_offer *offer)
 				      : file_state_check(offer->fds[i], &offer->facts.files[i].state);
 	if (err)
 		return err;
-	return inputs_unchanged(text_span(&offer->inputs), &offer->facts.search) ? 0 : -ESTALE;
+	return inputs_check(text_span(&offer->inputs), &offer->facts.search);
 }
 
 static int write_conversion(struct share *share, const struct share_offer *offer, const struct store_key *key,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,7 +64,9 @@ static int tear_down(void **state)
 
 static bool unchanged(struct fixture *f)
 {
-	return inputs_unchanged(text_span(&f->inputs), &f->search);
+	int err = inputs_check(text_span(&f->inputs), &f->search);
+	assert_true(!err || err == -ESTALE);
+	return !err;
 }
 
 /* Notes @path as a conversion does that looks for it now. */
@@ -102,6 +105,24 @@ static void changes_of_a_file(void **state)
 	begin(f);
 	write_file(f->missing, "");
 	assert_false(unchanged(f));
+}
+
+/* What cannot be looked at now is neither unchanged nor outdated; a change of another file still counts. */
+static void faults(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit before, none;
+	begin(f);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int err = inputs_check(text_span(&f->inputs), &f->search);
+	inputs_add_asked(&f->inputs, &f->search, 1); /* is due */
+	int changed = inputs_check(text_span(&f->inputs), &f->search);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(err, -EMFILE);
+	assert_int_equal(changed, -ESTALE);
 }
 
 static void changes_of_its_readers(void **state)
@@ -192,13 +213,14 @@ static void malformed(void **state)
 	struct fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const struct span inputs = {(const uint8_t *)texts[i], strlen(texts[i])};
-		if (inputs_unchanged(inputs, &f->search))
+		if (inputs_check(inputs, &f->search) != -ESTALE)
 			fail_msg("'%s' counts as unchanged", texts[i]);
 	}
 	begin(f);
 	for (size_t n = 1; n < f->inputs.n; n++)
 		if (f->inputs.v[n - 1] != '\n')
-			assert_false(inputs_unchanged((struct span){(uint8_t *)f->inputs.v, n}, &f->search));
+			assert_int_equal(inputs_check((struct span){(uint8_t *)f->inputs.v, n}, &f->search),
+					 -ESTALE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -206,9 +228,9 @@ static void malformed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_looked_for), TEST(changes_of_a_file), TEST(changes_of_its_readers),
-		TEST(fields_of_a_file),   TEST(servers),           TEST(what_cannot_be_recorded),
-		TEST(malformed),
+		TEST(nothing_looked_for),      TEST(changes_of_a_file), TEST(faults),
+		TEST(changes_of_its_readers),  TEST(fields_of_a_file),  TEST(servers),
+		TEST(what_cannot_be_recorded), TEST(malformed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,7 @@ static void faults(void **state)
 		{{.digest_err = -ELIBACC}, "inputs digest"},
 		{{.key_err = -ENOMEM}, "inputs digest"},
 		{{.file_changes_at = 1, .file_err = -EIO}, ""},
+		{{.neighbour_changes_at = 1, .neighbour_err = -EMFILE}, ""},
 		{{.file_changes_at = 2, .file_err = -EIO}, "inputs"},
 		{{.file_changes_at = 3, .file_err = -EIO}, "inputs digest"},
 		{{.is_down = true}, ""},

@@ -158,7 +158,7 @@ void __wrap_cache_temp_close(struct cache *in, struct cache_temp *temp)
 /* ---- Files and neighbours ---- */
 
 int __wrap_file_state_check(int fd, const struct file_state *state);
-bool __wrap_inputs_unchanged(struct span inputs, const struct search_path *search);
+int __wrap_inputs_check(struct span inputs, const struct search_path *search);
 int __wrap_share_inputs_write(const struct share_place *place, struct span local, struct text_buf *ret);
 int __wrap_share_facts_digest(struct share_facts *facts, const struct share_digests *digests,
 			      const int fds[static SHARE_FILES], uint64_t most, bool (*more)(void *user),
@@ -186,12 +186,14 @@ int __wrap_file_state_check(int fd, const struct file_state *state)
 	return ++file_looks == with.file_changes_at ? with.file_err : 0;
 }
 
-bool __wrap_inputs_unchanged(struct span inputs, const struct search_path *search)
+int __wrap_inputs_check(struct span inputs, const struct search_path *search)
 {
 	const struct share_facts *facts =
 		(const void *)((const char *)search - offsetof(struct share_facts, search));
 	assert_int_equal(inputs.size, offer_with(facts)->inputs.n);
-	return ++neighbour_looks != with.neighbour_changes_at;
+	if (++neighbour_looks != with.neighbour_changes_at)
+		return 0;
+	return with.neighbour_err ? with.neighbour_err : -ESTALE;
 }
 
 int __wrap_share_inputs_write(const struct share_place *place, struct span local, struct text_buf *ret)

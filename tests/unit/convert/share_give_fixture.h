@@ -32,6 +32,7 @@ extern struct give_script {
 	bool is_forgeable;      /* files without digests have no key */
 	/* Looks at files and at neighbours, the n-th of which finds a change, from 1; 0: none. */
 	unsigned file_changes_at, neighbour_changes_at;
+	int neighbour_err; /* then; 0: -ESTALE */
 	int file_err;
 	struct store_reply replies[REPLIES]; /* one after another, then 0 */
 	/* Called when files are digested, an object is sent, before blocks of a large file, and to wait. */
