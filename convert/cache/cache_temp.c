@@ -99,7 +99,7 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 			return err;
 		err = temp_open(cache, ret);
 	}
-	/* Of a server or a disk: to callers these mean that files changed, are damaged, or the store failed. */
+	/* Of a disk or a server: to callers these mean that files changed, or that a store failed. */
 	if (err == -ESTALE || err == -EBADMSG || err == -ETIMEDOUT || err == -EREMOTEIO)
 		err = -EIO;
 	return err ? diag_set(diag, err, "cache directory '%s': cannot create a file: %s", cache->path,

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* Also of disks and servers that cannot be read now. -EPROTO: the client of a worker did not answer. */
+/*
+ * Also of disks and servers that cannot be read now. Not -EAGAIN: a user may hold a lease of a file for ever.
+ * -EPROTO: the client of a worker did not answer.
+ */
 static bool is_of_machine(int err)
 {
 	switch (err) {
@@ -13,7 +16,6 @@ static bool is_of_machine(int err)
 	case -ENFILE:
 	case -EINTR:
 	case -ENOBUFS:
-	case -EAGAIN:
 	case -ESTALE:
 	case -ETIMEDOUT:
 	case -ENOTCONN:

@@ -20,6 +20,7 @@
 #include "convert/record/convert_types.h"
 #include "convert/worker/child.h"
 #include "convert/run/convert_job.h"
+#include "convert/run/fault.h"
 #include "convert/run/inputs.h"
 #include "convert/run/job_files.h"
 #include "convert/run/order.h"
@@ -66,7 +67,12 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 	int err = cache_load(c->cache, request->key, &ret->handle, &ret->diag);
 	if (!err)
 		return take_loaded(c, is_known, ret);
-	if (err != -ENOENT) { /* -EEXIST: a conversion could not be published */
+	if (err == -EEXIST) { /* a conversion could not be published */
+		job_fail(ret, VERDICT_FAILED, -EIO);
+		ret->again = fault_again();
+		return true;
+	}
+	if (err != -ENOENT) {
 		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
 		return true;
 	}
