@@ -384,6 +384,23 @@ class DebuginfodTest(SampleTest):
         self.assertLines()
         self.assertEqual(self.conversions(), 0)
 
+    def test_no_room_for_what_is_found(self):
+        """libdebuginfod says EINVAL then, as for an id that it does not take: not that no server has it."""
+        if not mount_harness.is_root():
+            self.skipTest("a file system without inodes needs root")
+        self.publish()
+        os.mkdir(self.client, mode=0o700)
+        mounted = run("mount", "-t", "tmpfs", "-o", "nr_inodes=2,mode=700", "none", self.client, check=False)
+        if mounted.returncode:
+            self.skipTest("tmpfs cannot be mounted here")
+        self.addCleanup(run, "umount", "-l", self.client, check=False)
+        self.ask("rescan=1")
+        self.assertNoLines()
+        self.assertEqual(self.requests("missing"), 0)
+        run("mount", "-o", "remount,nr_inodes=1000", self.client)
+        wait_until(lambda: "sample.cpp:" in self.answer(), "the second try")
+        self.assertEqual(self.requests("found"), 1)
+
     def test_private_binary(self):
         self.publish()
         os.chmod(self.path, 0o600)

@@ -148,13 +148,18 @@ static void drop_negative_entry(const struct worker_download *order)
 
 /* ---- Downloading ---- */
 
-/* @fd, or a more precise error than that of the client. */
-static int refine_error(int fd, const struct replies *replies)
+/*
+ * @fd, or a more precise error than that of the client: this is -EINVAL for an id of the largest size, which
+ * it takes no more, but also where it can make no file in its cache.
+ */
+static int refine_error(int fd, const struct worker_download *order, const struct replies *replies)
 {
 	if (bounds.late || fd == -ETIME) /* the client's own limit, DEBUGINFOD_TIMEOUT */
 		return -ETIMEDOUT;
 	if (bounds.large)
 		return -EFBIG;
+	if (fd == -EINVAL && order->id_size < sizeof(order->id))
+		return -EIO;
 	return fd == -ENOENT && replies->failed ? -EREMOTEIO : fd;
 }
 
@@ -171,7 +176,7 @@ static int download(const struct debuginfod_library *client, const struct worker
 	client->set_progressfn(handle, check_bounds);
 	int fd = client->find_debuginfo(handle, order->id, (int)order->id_size, NULL);
 	const struct replies replies = read_replies(log);
-	int ret = refine_error(fd, &replies);
+	int ret = refine_error(fd, order, &replies);
 	*ret_failed = ret == -ETIMEDOUT ? silent_servers(order->urls, &replies) : replies.failed;
 	if (ret < 0 && (ret != -ENOENT || order->partial))
 		drop_negative_entry(order);
