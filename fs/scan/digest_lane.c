@@ -32,7 +32,7 @@ enum {
 	BATCH = 1024,    /* images looked at with the lock held */
 	PAUSE_MS = 100,  /* between looks whether images are still converted */
 	/* Until a file is tried again: one that has changed meanwhile, or that cannot be read. */
-	CHANGED_MS = 10000,
+	SOON_MS = 10000,
 	FAILED_MS = 3600000,
 	FAULT_REST_MS = 10000, /* after one that cannot be read */
 	/* A round is followed by a rest of so many times what it took to list the files. */
@@ -375,6 +375,12 @@ static int put_off(struct round *r, const struct file *file, int64_t duration)
 	return digests_fail(&r->lane->images->digests, &file->key, due);
 }
 
+/* Which says nothing of the file. */
+static bool is_out_of_resources(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
 static int note_failure(struct round *r, const struct file *file, int err)
 {
 	bool changed = err == -ESTALE;
@@ -385,7 +391,7 @@ static int note_failure(struct round *r, const struct file *file, int err)
 			    file->path, strerror(-err));
 		rest(r->lane, FAULT_REST_MS * ms);
 	}
-	return put_off(r, file, changed ? CHANGED_MS : FAILED_MS);
+	return put_off(r, file, changed || is_out_of_resources(err) ? SOON_MS : FAILED_MS);
 }
 
 /* 0, or why the round must end. */
