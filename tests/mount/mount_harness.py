@@ -27,6 +27,7 @@ from lib.peers import is_32_bit  # noqa: E402
 
 # Seconds until something counts as hung; no test asserts that anything is faster.
 LIMIT = int(os.environ.get("MOUNT_TEST_LIMIT", "600"))
+LOG_SHOWN = 8000  # characters of the log of a test that fails
 GSYMFS = os.environ.get("GSYMFS", "gsymfs")
 GSYM = os.environ.get("GSYM", "gsym")
 BAD_WORKER = os.environ.get("BAD_WORKER", "")
@@ -244,7 +245,19 @@ class MountTest(unittest.TestCase):
         self.log_path = os.path.join(self.dir, "log")
         self.daemons = []
         self.processes = []
+        self.logs = ""
         self.addCleanup(self.clean_up)
+
+    def run(self, result=None):
+        """Also prints what the daemons of a test that fails have logged last."""
+        def count():
+            return len(result.failures) + len(result.errors) if result else 0
+        before = count()
+        self.logs = ""
+        result = super().run(result)
+        if count() > before and self.logs:
+            print("\n---- log of %s\n%s---- end" % (self, self.logs[-LOG_SHOWN:]), file=sys.stderr)
+        return result
 
     def clean_up(self):
         """Ends and unmounts everything, whatever state it is in; then what went wrong is reported."""
@@ -264,9 +277,10 @@ class MountTest(unittest.TestCase):
                 process.communicate(timeout=LIMIT)
             except subprocess.TimeoutExpired:
                 troubles.append("%s does not end" % process.args)
-        logs = "".join(contents(path).decode(errors="replace") for path in glob.glob(os.path.join(self.dir, "log*")))
+        self.logs = "".join(contents(path).decode(errors="replace")
+                            for path in glob.glob(os.path.join(self.dir, "log*")))
         shutil.rmtree(self.dir, ignore_errors=True)
-        self.assertFalse(has_finding(logs), logs)
+        self.assertFalse(has_finding(self.logs), self.logs)
         self.assertEqual(troubles, [])
 
     def unmount_all(self):
