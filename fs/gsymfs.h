@@ -21,7 +21,6 @@
 #include "fs/scan/remote.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
-#include "fs/sys/notify.h"
 #include "fs/sys/signals.h"
 #include "fs/sys/starter.h"
 #include "fs/tree/tree.h"
@@ -43,7 +42,6 @@ struct gsymfs {
 	struct run_counters counters;
 	struct cache cache;
 	struct share share;
-	struct notify notify;
 	struct images images;
 	struct runners runners;
 	struct fetcher fetcher;

@@ -77,8 +77,7 @@ static void stop_calls(struct gsymfs *fs)
 
 /*
  * Stops workers and threads, and fails the parked calls. May be called again. On a signal it is called while
- * requests are still served: the notify thread may be in a notification that the kernel completes only after
- * a parked lookup was answered.
+ * requests are still served.
  */
 static void stop_threads(void *arg)
 {
@@ -87,7 +86,6 @@ static void stop_threads(void *arg)
 		log_error(&fs->log, "cannot stop the workers: %s", strerror(errno));
 	stop_calls(fs);
 	scanner_stop(&fs->scanner);
-	notify_stop(&fs->notify);
 }
 
 static void log_state(void *arg)
@@ -103,9 +101,7 @@ static int start_threads(struct gsymfs *fs)
 		.asked = log_state,
 		.user = fs,
 	};
-	int err = notify_start(&fs->notify, fs->session);
-	if (!err)
-		err = runners_start(&fs->runners);
+	int err = runners_start(&fs->runners);
 	if (!err)
 		err = background_start(&fs->answers.names);
 	if (!err)
@@ -168,6 +164,7 @@ static int mount_and_serve(struct gsymfs *fs, struct request_loop *loop)
 	struct fuse_session *session = fs->session;
 	if (fuse_session_mount(session, fs->mountpoint))
 		return -EIO; /* logged by libfuse */
+	fs->tree.session = session;
 	clock_gettime(CLOCK_REALTIME, &fs->tree.mounted_at);
 	int err = parallel_install(session);
 	if (!err && !fs->options.foreground)

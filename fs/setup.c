@@ -480,8 +480,7 @@ static void setup_tree(struct gsymfs *fs)
 
 void setup_parts(struct gsymfs *fs)
 {
-	notify_init(&fs->notify);
-	images_init(&fs->images, &fs->notify);
+	images_init(&fs->images);
 	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind, &fs->images.readers);
 	setup_converter(fs);
 	setup_scanner(fs);
@@ -503,5 +502,4 @@ void setup_undo(struct gsymfs *fs)
 	run_slots_deinit(&fs->slots);
 	zygote_deinit(&fs->zygote);
 	images_deinit(&fs->images);
-	notify_deinit(&fs->notify);
 }

@@ -29,10 +29,9 @@ static void count_path(void *user, uint32_t number, bool appears)
 	image->paths += appears ? 1 : -1U;
 }
 
-void images_init(struct images *images, struct notify *notify)
+void images_init(struct images *images)
 {
 	*images = (struct images){
-		.notify = notify,
 		.absent = -ENOENT,
 		.ready_max = READY_DEFAULT,
 		.paths = {.counted = count_path, .user = images},

@@ -6,7 +6,7 @@
 
 #include "fs/images/images.h"
 
-void images_init(struct images *images, struct notify *notify);
+void images_init(struct images *images);
 void images_deinit(struct images *images);
 void image_free(struct image *image);
 

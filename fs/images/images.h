@@ -40,7 +40,6 @@
 
 struct urgent;
 struct call;
-struct notify;
 
 /* How much a file can tell of an image. */
 enum richness {
@@ -163,7 +162,6 @@ struct image {
 	bool kept;                  /* pointers to it may be used without the lock */
 	bool leaving;               /* in images.leaving_images */
 	bool touched;               /* pinned since the grace period began */
-	bool exposed;               /* the kernel has seen its directory in this version */
 	bool odd;                   /* its key is its number, see stable_key.h */
 	bool titled;                /* it has had a name of its own, see basename_add_title() */
 	VEC(struct source) sources; /* none: it is gone */
@@ -252,7 +250,6 @@ struct images {
 	uint64_t salt;          /* and of what else decides what answers say; likewise */
 	bool merged;            /* all functions that share a range are kept; set before the first file */
 	unsigned ready_max;     /* revisions in STATE_READY; set likewise */
-	struct notify *notify;  /* borrowed; notified of replaced revisions */
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */
 	int (*open)(void *opener, struct call *call);
 	void *opener;

@@ -15,7 +15,6 @@
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/stable.h"
-#include "fs/sys/notify.h"
 #include "gsym/base/invariant.h"
 
 enum {
@@ -270,7 +269,6 @@ struct image *images_at(const struct images *images, uint64_t ino)
 	struct image *image = ino_is_of_image(ino) ? images_by_key(images, ino_a(ino)) : NULL;
 	if (!image || !image_is_there(image) || ino_place(image_ino(image)) != ino_place(ino))
 		return NULL;
-	image->exposed = true;
 	stable_version_used(image);
 	return image;
 }
@@ -428,10 +426,6 @@ static void end_version(struct images *images, struct image *image) REQUIRES(&im
 	if (image->revision)
 		retire(images, image->revision);
 	image->revision = NULL;
-	if (!image->exposed)
-		return;
-	image->exposed = false;
-	notify_replaced(images->notify, image->id);
 }
 
 void revision_choose(struct images *images, struct image *image)
@@ -441,8 +435,6 @@ void revision_choose(struct images *images, struct image *image)
 		return;
 	if (image->choice)
 		end_version(images, image);
-	else if (images->scanned) /* the kernel may have cached a negative entry */
-		notify_replaced(images->notify, image->id);
 	image->choice = choice;
 	stable_next_version(image);
 	images_note_change(images);

@@ -14,7 +14,6 @@
 #include "fs/scan/scan_urgent.h"
 #include "fs/scan/sweep.h"
 #include "fs/sys/metrics.h"
-#include "fs/sys/notify.h"
 
 static void finish(struct sweep *s, int err)
 {
@@ -37,7 +36,6 @@ static void finish(struct sweep *s, int err)
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);
 	last_use_save(scan->images, scan->cache);
-	notify_release(scan->images->notify); /* no lookup is parked in the root directory any more */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (!err) {
 		watch_sweep(&scan->watch, scan->pass);

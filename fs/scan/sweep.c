@@ -18,7 +18,6 @@
 #include "fs/scan/index_store.h"
 #include "fs/sys/metrics.h"
 #include "convert/run/neighbour.h"
-#include "fs/sys/notify.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/evicted.h"

@@ -42,12 +42,13 @@ struct fuse_entry_param entry_image(const struct tree *tree, struct image *image
 {
 	struct stat st;
 	mutex_assert_held(&tree->images->lock);
-	image->exposed = true;
 	stable_version_used(image);
 	attr_image(image_source(image), image_ino(image), &st);
-	/* During the first scan the kernel is not notified of a better source: see notify.h. */
-	return entry_make(tree, &st, image_generation(tree->images, image),
-			  tree->images->scanned ? TIMEOUT_FIXED : TIMEOUT_LISTING, TIMEOUT_FIXED);
+	/*
+	 * Another version has another inode number. The kernel is not notified of it: that would take the
+	 * lock of the root directory, which each lookup that is parked there holds, and hold up all others.
+	 */
+	return entry_make(tree, &st, image_generation(tree->images, image), TIMEOUT_LISTING, TIMEOUT_FIXED);
 }
 
 /* A link that was given out, as long as it leads to something: what it says never changes. */

@@ -5,8 +5,7 @@
  */
 #include "fs/tree/stream_size.h"
 
-#include "fs/images/images.h"
-#include "fs/sys/notify.h"
+#include <fuse_lowlevel.h>
 
 enum { EXTENDING_MAX = 2 };
 
@@ -37,13 +36,22 @@ static uint64_t next_offset(struct tree *tree, uint64_t end)
 	return next;
 }
 
+/* Has the kernel take the file for longer than @offset, until it asks for its attributes again. */
+static int notify_size(const struct tree *tree, uint64_t ino, uint64_t offset)
+{
+	char byte = 0;
+	struct fuse_bufvec bytes = FUSE_BUFVEC_INIT(sizeof(byte));
+	bytes.buf[0].mem = &byte;
+	return fuse_lowlevel_notify_store(tree->session, ino, (off_t)offset, &bytes, 0);
+}
+
 /* False when it was not done. */
 static bool extend(struct tree *tree, uint64_t ino, uint64_t end)
 {
 	if (tree->single_thread)
 		return false;
 	bool done = atomic_fetch_add(&tree->extending, 1) < EXTENDING_MAX &&
-		    notify_extend(tree->images->notify, ino, next_offset(tree, end)) == 0;
+		    notify_size(tree, ino, next_offset(tree, end)) == 0;
 	atomic_fetch_sub(&tree->extending, 1);
 	return done;
 }

@@ -12,6 +12,7 @@
 #include "fs/sys/fuse_threads.h"
 #include "fs/tree/open_file.h"
 
+struct fuse_session;
 struct remote;
 struct scan_root;
 struct skipped;
@@ -19,6 +20,7 @@ struct skipped;
 struct tree {
 	struct parallel parallel; /* first, see fuse_threads.h */
 	/* Set before the first request, borrowed. */
+	struct fuse_session *session;
 	struct images *images;
 	struct cache *cache;
 	struct metrics *metrics;

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import mount_harness
-from mount_harness import MountTest, Relay, run, wait_until
+from mount_harness import MountTest, Relay, run, wait_until, within_limit
 
 UNKNOWN = "00112233445566778899aabbccddeeff00112233"
 
@@ -307,6 +307,27 @@ class ScanTest(MountTest):
         self.assertIn("No such file", self.finish(unknown)[2])
         self.assertIn("No such file", self.finish(named)[2])
         self.assertTrue(os.path.exists(os.path.join(self.mnt, "by-name", "large", id)))
+
+    @mount_harness.needs_large_files
+    def test_a_lookup_that_waits_delays_no_other(self):
+        """Also when images come meanwhile: for as long as a lookup takes, the kernel locks the directory."""
+        self.plain("large", 5 << 30, loaded=10 << 20)
+        late = self.compile("late", where=self.dir)
+        late_id, late_address, address = mount_harness.build_id(late), self.address(late), self.address(self.path)
+        relay = Relay(self)
+        relay.hold("hash")
+        daemon = self.mount("worker=" + relay.worker)
+        relay.wait_asked("hash")
+        waiting = self.reader("xxh3-" + "0" * 32, "status")
+        daemon.wait_calls("scan")
+        os.rename(late, os.path.join(self.source, "late"))
+        within_limit(lambda: wait_until(lambda: late_id in self.ids(), "a new file"), "a listing")
+        for path, id, start in (self.path, self.id, address), (late, late_id, late_address):
+            self.assertTrue(within_limit(lambda: self.answers(path, id, start), "an answer"))
+        within_limit(lambda: self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN)), "an unknown id")
+        self.assertIsNone(waiting.poll())
+        relay.release("hash")
+        self.assertIn("No such file", self.finish(waiting)[2])
 
     def test_the_daemon_stops_while_it_hashes(self):
         path = self.plain("large", 16 << 20)

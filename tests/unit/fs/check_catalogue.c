@@ -14,7 +14,7 @@
 /* The next scan sees the one file so: whether it is another revision then. */
 static bool is_replaced(struct images_fixture *f, struct source s)
 {
-	struct revision *old = expose(f);
+	struct revision *old = current(f);
 	uint64_t ino = image_ino(old->image);
 	s.ino = 1;
 	put(f, s);
@@ -49,7 +49,7 @@ static void program_that_changes(void **state)
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	scanned(f, 0);
-	struct revision *old = expose(f);
+	struct revision *old = current(f);
 	put(f, WITH(debug_file(), w.ino = 1));
 	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 2, w.ctime_ns = 1));
 	scanned(f, 0);

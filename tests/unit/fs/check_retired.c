@@ -5,7 +5,6 @@
 #include "fs/images/image_find.h"
 #include "fs/images/retired.h"
 #include "fs/images/stable.h"
-#include "fs/sys/notify.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -84,7 +83,6 @@ static struct revision *ask_and_go(struct images_fixture *f, unsigned i)
 	snprintf(name, sizeof(name), "f%u", i % 7);
 	put_as(f, id, WITH(program_file(SOURCE_SYMBOLS), w.path = name, w.ino = 1000 + i));
 	struct revision *rev = revision_of(f, id);
-	rev->image->exposed = true;
 	f->pass++;
 	put(f, WITH(debug_file(), w.ino = 1));
 	scanned(f, 0);
@@ -98,23 +96,12 @@ static uint64_t ino_of(const struct revision *rev)
 	return rev_ino(rev, NODE_CONTEXT, 1);
 }
 
-/* The kernel has been told all. */
-static void forget_told(struct images_fixture *f)
-{
-	mutex_lock(&f->notify.lock);
-	while (f->notify.ids.n)
-		free(f->notify.ids.v[--f->notify.ids.n]);
-	vec_free(&f->notify.ids);
-	mutex_unlock(&f->notify.lock);
-}
-
 /* Asks of a hundred files, from the number @first on, and frees what is left of them. */
 static void ask_of_many(struct images_fixture *f, unsigned first)
 {
 	for (unsigned i = first; i < first + 100; i++)
 		ask_and_go(f, i);
 	images_free_retired(&f->images);
-	forget_told(f);
 }
 
 static void files_that_were_asked_leave_nothing(void **state)

@@ -121,7 +121,6 @@ ENDS("runners joined", runners_join, runners, fs.runners)
 ENDS("share stopped", share_stop, share, fs.share)
 ENDS("remote joined", remote_join, remote, fs.remote)
 ENDS("scanner stopped", scanner_stop, scanner, fs.scanner)
-ENDS("notify stopped", notify_stop, notify, fs.notify)
 ENDS("signals stopped", signals_stop, signals, fs.signals)
 ENDS("syslog", log_use_syslog, log, fs.log)
 ENDS("state", state_log, gsymfs, fs)
@@ -130,7 +129,6 @@ WAKES("streams woken", streams_wake_all, answers, fs.answers)
 WAKES("images woken", images_wake_all, images, fs.images)
 WAKES("remote woken", remote_stop, remote, fs.remote)
 
-int __wrap_notify_start(struct notify *notify, struct fuse_session *session);
 int __wrap_background_start(struct background *background);
 void __wrap_background_stop(struct background *background, struct list *woken);
 void __wrap_background_join(struct background *background);
@@ -152,13 +150,6 @@ struct fuse_session *__wrap_fuse_session_new(struct fuse_args *args, const struc
 					     size_t size, void *user);
 void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-int __wrap_notify_start(struct notify *notify, struct fuse_session *session)
-{
-	assert_ptr_equal(notify, &fs.notify);
-	assert_ptr_equal(session, &a_session);
-	return event("notify");
-}
 
 static bool is_names(const struct background *background)
 {
@@ -453,12 +444,12 @@ static void not_made(void **state)
 
 /* ---- Serving ---- */
 
-static const char *const starting[] = {"notify", "runners", "names",   "tables", "share",
-				       "queue",  "remote",  "scanner", "signals"};
+static const char *const starting[] = {"runners", "names",  "tables",  "share",
+				       "queue",   "remote", "scanner", "signals"};
 static const char *const waking[] = {"queue stopped", "runners woken", "names woken", "tables woken",
 				     "streams woken", "images woken",  "remote woken"};
-static const char *const ending[] = {"runners joined", "names joined",  "tables joined",   "queue joined",
-				     "share stopped",  "remote joined", "scanner stopped", "notify stopped"};
+static const char *const ending[] = {"runners joined", "names joined",  "tables joined",  "queue joined",
+				     "share stopped",  "remote joined", "scanner stopped"};
 
 /* Calls fail before anything waits for threads, and all of it before what is to come. */
 static void stopped(unsigned n, const char *then)
@@ -515,6 +506,7 @@ static void served(void **state)
 	assert_non_null(strstr(logged, "'/src'"));
 	assert_non_null(strstr(logged, "'/m'"));
 	assert_non_null(strstr(logged, "'/cache'"));
+	assert_ptr_equal(fs.tree.session, &a_session);
 	assert_true(fs.tree.mounted_at.tv_sec >= begin.tv_sec);
 }
 
@@ -591,7 +583,7 @@ static void signalled(void **state)
 	for (size_t i = 0; i < n_events; i++) {
 		if (strcmp(events[i], "served") == 0)
 			served_at = i;
-		if (strcmp(events[i], "notify stopped") == 0 && first == n_events)
+		if (strcmp(events[i], "scanner stopped") == 0 && first == n_events)
 			first = i;
 	}
 	assert_true(first < served_at);
@@ -649,7 +641,7 @@ static void not_mounted(void **state)
 		happened("deinit", 1);
 		happened("syslog", 0);
 		happened("libfuse's log", 0);
-		happened("notify", 0);
+		happened("runners", 0);
 		happened("serve", 0);
 		happened("stop", 0);
 	}

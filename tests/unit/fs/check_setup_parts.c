@@ -53,7 +53,7 @@ static size_t when(const char *name)
 		event(#function);                  \
 	}
 
-PART(notify_init, notify, fs.notify)
+PART(images_init, images, fs.images)
 PART(zygote_init, zygote, fs.zygote)
 PART(scanner_init, scanner, fs.scanner)
 PART(remote_init, remote, fs.remote)
@@ -69,24 +69,15 @@ PART(runners_deinit, runners, fs.runners)
 PART(run_slots_deinit, run_slots, fs.slots)
 PART(zygote_deinit, zygote, fs.zygote)
 PART(images_deinit, images, fs.images)
-PART(notify_deinit, notify, fs.notify)
 PART(images_free_retired, images, fs.images)
 PART(open_files_rest, open_files, fs.tree.open_files)
 
-void __wrap_images_init(struct images *images, struct notify *notify);
 void __wrap_runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind,
 			 struct readers *readers);
 void __wrap_skipped_init(struct skipped *skipped, const struct log *log);
 void __wrap_answers_init(struct answers *answers, const struct job_kind *tables,
 			 const struct job_kind *names);
 uint64_t __wrap_search_path_fingerprint(const struct search_path *search);
-
-void __wrap_images_init(struct images *images, struct notify *notify)
-{
-	assert_ptr_equal(images, &fs.images);
-	assert_ptr_equal(notify, &fs.notify);
-	event("images_init");
-}
 
 void __wrap_runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind,
 			 struct readers *readers)
@@ -163,15 +154,14 @@ static int set_up(void **state)
 /* Each part begins once, after those that it uses. */
 static void begin(void **state)
 {
-	static const char *const inits[] = {"notify_init",  "images_init",  "runners_init", "zygote_init",
-					    "skipped_init", "scanner_init", "remote_init",  "queue_init",
-					    "answers_init", "tree_init"};
+	static const char *const inits[] = {"images_init",  "runners_init", "zygote_init",
+					    "skipped_init", "scanner_init", "remote_init",
+					    "queue_init",   "answers_init", "tree_init"};
 	(void)state;
 	setup_parts(&fs);
 	assert_int_equal(n_events, ARRAY_SIZE(inits));
 	for (size_t i = 0; i < ARRAY_SIZE(inits); i++)
 		when(inits[i]);
-	assert_true(when("notify_init") < when("images_init"));
 	assert_true(when("images_init") < when("runners_init"));
 	assert_true(when("skipped_init") < when("scanner_init"));
 	assert_true(when("answers_init") < when("tree_init"));
@@ -180,10 +170,9 @@ static void begin(void **state)
 /* All are freed once, a part before those that it uses. */
 static void end(void **state)
 {
-	static const char *const deinits[] = {"tree_deinit",    "answers_deinit",   "queue_deinit",
-					      "remote_deinit",  "scanner_deinit",   "skipped_deinit",
-					      "runners_deinit", "run_slots_deinit", "zygote_deinit",
-					      "images_deinit",  "notify_deinit"};
+	static const char *const deinits[] = {
+		"tree_deinit",    "answers_deinit", "queue_deinit",     "remote_deinit", "scanner_deinit",
+		"skipped_deinit", "runners_deinit", "run_slots_deinit", "zygote_deinit", "images_deinit"};
 	(void)state;
 	setup_undo(&fs);
 	assert_int_equal(n_events, ARRAY_SIZE(deinits));
@@ -194,7 +183,6 @@ static void end(void **state)
 	assert_true(when("queue_deinit") < when("images_deinit"));
 	assert_true(when("scanner_deinit") < when("images_deinit"));
 	assert_true(when("runners_deinit") < when("images_deinit"));
-	assert_true(when("images_deinit") < when("notify_deinit"));
 }
 
 static void connected(void **state)

@@ -45,8 +45,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&fs, 0, sizeof(fs));
-	notify_init(&fs.notify);
-	images_init(&fs.images, &fs.notify);
+	images_init(&fs.images);
 	accounts_init(&fs.answers.accounts);
 	fs.tree.answers = &fs.answers;
 	fs.tree.images = &fs.images;
@@ -63,7 +62,6 @@ static int tear_down(void **state)
 	tree_deinit(&fs.tree);
 	accounts_deinit(&fs.answers.accounts);
 	images_deinit(&fs.images);
-	notify_deinit(&fs.notify);
 	text_deinit(&logged);
 	return 0;
 }

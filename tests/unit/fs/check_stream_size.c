@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "fs/sys/notify.h"
+#include <fuse_lowlevel.h>
 #include "fs/tree/open_file.h"
 
 static const uint64_t INO = 5, LARGEST = STREAM_OFFSET_MAX - 1; /* the offset of a byte that may be written */
@@ -17,18 +17,22 @@ static const struct stat stream_attr = {.st_mode = S_IFREG | 0644, .st_ino = 5};
 
 static uint64_t notified; /* the last offset; 0: none */
 static int outcome;
+static char a_session;
 
-int __wrap_notify_extend(struct notify *notify, uint64_t ino, uint64_t size);
-int __wrap_notify_extend(struct notify *notify, uint64_t ino, uint64_t size)
+int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
+				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags);
+int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
+				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags)
 {
-	(void)notify;
+	(void)flags;
+	assert_ptr_equal(session, &a_session);
 	assert_int_equal(ino, INO);
-	notified = size;
+	assert_int_equal(fuse_buf_size(bytes), 1);
+	notified = (uint64_t)offset;
 	return outcome;
 }
 
 struct parts {
-	struct images images;
 	struct tree tree;
 	struct open_file file;
 };
@@ -37,7 +41,7 @@ static int begin(void **state)
 {
 	static struct parts parts;
 	memset(&parts, 0, sizeof(parts));
-	parts.tree.images = &parts.images;
+	parts.tree.session = (struct fuse_session *)&a_session;
 	notified = 0;
 	outcome = 0;
 	*state = &parts;

@@ -154,7 +154,6 @@ static void incomplete(void **state)
 
 static void expect_followed(bool any, bool complete, bool has_servers)
 {
-	assert_int_equal(followed.kernel, any);
 	assert_int_equal(followed.cache, any);
 	assert_int_equal(followed.evicted, any);
 	assert_int_equal(followed.neighbours, any);

@@ -238,7 +238,7 @@ static void before_the_scan(void **state)
 {
 	struct images images, *before = t.tree.images;
 	(void)state;
-	images_init(&images, &t.f->notify);
+	images_init(&images);
 	t.tree.images = &images;
 	attr_of(INO_BY_PATH);
 	is_own(S_IFDIR | 0500);

@@ -13,8 +13,7 @@ int images_fixture_set_up(void **state)
 {
 	struct images_fixture *f = calloc(1, sizeof(*f));
 	const struct path_attr attr = {.mode = 0555};
-	notify_init(&f->notify);
-	images_init(&f->images, &f->notify);
+	images_init(&f->images);
 	f->top = images_add_directory(&f->images, PATH_NONE, "", &attr);
 	f->pass = 1;
 	*state = f;
@@ -25,7 +24,6 @@ int images_fixture_tear_down(void **state)
 {
 	struct images_fixture *f = *state;
 	images_deinit(&f->images);
-	notify_deinit(&f->notify);
 	free(f);
 	return 0;
 }
@@ -87,13 +85,6 @@ struct revision *revision_of(struct images_fixture *f, const char *id)
 struct revision *current(struct images_fixture *f)
 {
 	return revision_of(f, ID);
-}
-
-struct revision *expose(struct images_fixture *f)
-{
-	struct revision *rev = current(f);
-	rev->image->exposed = true;
-	return rev;
 }
 
 void expect(struct images_fixture *f, const char *source, const char *binary)

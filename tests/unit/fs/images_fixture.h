@@ -3,7 +3,6 @@
 #define TESTS_UNIT_FS_IMAGES_FIXTURE_H
 
 #include "fs/images/revision.h"
-#include "fs/sys/notify.h"
 
 #define ID "0123456789abcdef"
 
@@ -12,7 +11,6 @@ enum { GSYM_SIZE = 12345 }; /* of the handles */
 
 struct images_fixture {
 	struct images images;
-	struct notify notify;
 	uint32_t top, pass;
 	ino_t ino; /* the last one of put_new() */
 };
@@ -45,10 +43,9 @@ void put_as(struct images_fixture *f, const char *id, struct source s);
 /* The scan ends with @err, the next one begins. */
 void scanned(struct images_fixture *f, int err);
 
-/* The revision of an image, of ID, and of ID after the kernel has seen the image's directory. */
+/* The revision of an image, and of ID. */
 struct revision *revision_of(struct images_fixture *f, const char *id);
 struct revision *current(struct images_fixture *f);
-struct revision *expose(struct images_fixture *f);
 
 /* How many there are. */
 size_t revisions(struct images_fixture *f);

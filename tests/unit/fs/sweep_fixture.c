@@ -124,13 +124,11 @@ int __wrap_open_beneath(int dir, const char *path, int flags)
 
 struct followed followed;
 
-void __real_notify_release(struct notify *notify);
 void __real_watch_sweep(struct watch *watch, uint32_t pass);
 void __real_cache_trim(struct cache *cache);
 void __real_images_close_evicted(struct images *images, struct cache *cache);
 void __real_images_recheck(struct images *images, const struct search_path *search);
 void __wrap_remote_recheck(struct remote *remote);
-void __wrap_notify_release(struct notify *notify);
 void __wrap_watch_sweep(struct watch *watch, uint32_t pass);
 void __wrap_cache_trim(struct cache *cache);
 void __wrap_images_close_evicted(struct images *images, struct cache *cache);
@@ -140,12 +138,6 @@ void __wrap_remote_recheck(struct remote *remote)
 {
 	assert_non_null(remote);
 	followed.remote++;
-}
-
-void __wrap_notify_release(struct notify *notify)
-{
-	followed.kernel++;
-	__real_notify_release(notify);
 }
 
 void __wrap_watch_sweep(struct watch *watch, uint32_t pass)

@@ -72,7 +72,7 @@ void look_at(struct scanned_source *s, const char *paths, int outcome);
 
 /* What follows a walk: how often since it was cleared. */
 extern struct followed {
-	unsigned remote, kernel, watches, cache, evicted, neighbours;
+	unsigned remote, watches, cache, evicted, neighbours;
 } followed;
 
 /* ---- What is known ---- */
