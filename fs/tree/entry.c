@@ -9,9 +9,9 @@
 #include "fs/name/stable_key.h"
 #include "fs/tree/attr.h"
 
-struct fuse_entry_param entry_none(void)
+struct fuse_entry_param entry_none(double timeout)
 {
-	return (struct fuse_entry_param){.entry_timeout = TIMEOUT_NEGATIVE};
+	return (struct fuse_entry_param){.entry_timeout = timeout};
 }
 
 /* Two mounts may begin in the same second. */
@@ -48,7 +48,7 @@ struct fuse_entry_param entry_image(const struct tree *tree, struct image *image
 	 * Another version has another inode number. The kernel is not notified of it: that would take the
 	 * lock of the root directory, which each lookup that is parked there holds, and hold up all others.
 	 */
-	return entry_make(tree, &st, image_generation(tree->images, image), TIMEOUT_LISTING, TIMEOUT_FIXED);
+	return entry_make(tree, &st, image_generation(tree->images, image), TIMEOUT_IMAGE, TIMEOUT_FIXED);
 }
 
 /* A link that was given out, as long as it leads to something: what it says never changes. */

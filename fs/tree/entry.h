@@ -6,8 +6,8 @@
 
 #include "fs/tree/tree.h"
 
-/* An entry that does not exist. */
-struct fuse_entry_param entry_none(void);
+/* An entry that does not exist, and need not be looked up for @timeout seconds. */
+struct fuse_entry_param entry_none(double timeout);
 
 /* The generation of what is in the root whatever SOURCE holds. */
 uint32_t fixed_generation(const struct tree *tree);

@@ -102,8 +102,7 @@ static int hide(int err, struct fuse_entry_param *ret)
 {
 	if (err != -ENOENT)
 		return err;
-	*ret = entry_none();
-	ret->entry_timeout = 0;
+	*ret = entry_none(0);
 	return 0;
 }
 
@@ -337,7 +336,7 @@ int lookup_attempt(struct call *call)
 	struct fuse_entry_param entry;
 	int err = find(call, &entry);
 	if (err == -ENOENT) {
-		entry = entry_none();
+		entry = entry_none(call->ino == INO_ROOT ? TIMEOUT_IMAGE : TIMEOUT_NEGATIVE);
 		err = 0;
 	}
 	if (err)

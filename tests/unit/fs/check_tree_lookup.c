@@ -40,13 +40,13 @@ static void names_of_the_root(void **state)
 	uint64_t image = found(INO_ROOT, ID);
 	assert_int_equal(ino_kind(image), NODE_IMAGE);
 	assert_true(S_ISDIR(entry.attr.st_mode));
-	assert_true(entry.entry_timeout == TIMEOUT_LISTING); /* a better file may come */
+	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* a better file may come */
 	waits(INO_ROOT, OTHER_ID);
 	assert_string_equal(last_call.wait.id, OTHER_ID);
 	scan_over();
 	missing(INO_ROOT, OTHER_ID);
 	assert_int_equal(found(INO_ROOT, ID), image);
-	assert_true(entry.entry_timeout == TIMEOUT_LISTING); /* now and later */
+	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* now and later */
 }
 
 static void other_spellings(void **state)

@@ -209,7 +209,7 @@ void missing_for(uint64_t in, const char *name, double seconds)
 
 void missing(uint64_t in, const char *name)
 {
-	missing_for(in, name, TIMEOUT_NEGATIVE);
+	missing_for(in, name, in == INO_ROOT ? TIMEOUT_IMAGE : TIMEOUT_NEGATIVE);
 }
 
 void waits(uint64_t in, const char *name)
