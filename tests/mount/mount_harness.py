@@ -245,7 +245,6 @@ class MountTest(unittest.TestCase):
         self.log_path = os.path.join(self.dir, "log")
         self.daemons = []
         self.processes = []
-        self.logs = ""
         self.addCleanup(self.clean_up)
 
     def run(self, result=None):

@@ -278,17 +278,24 @@ class ScanTest(MountTest):
         daemon.wait_scanned()
         self.assertNotIn("vast", daemon.log())
 
-    @mount_harness.needs_large_files
-    def test_hashing_delays_no_other_file(self):
-        # The daemon gives up on the worker that is held after 889 s (30, and one for each 5 MB up to 4 GiB); of a file
-        # larger than 4 GiB what is loaded is hashed, which takes little time also with ThreadSanitizer.
-        path = self.plain("large", 5 << 30, loaded=10 << 20)
-        late = self.compile("late", where=self.dir)
-        late_id, late_address, address = mount_harness.build_id(late), self.address(late), self.address(self.path)
+    def mount_hashing(self):
+        """(daemon, relay) while the worker that hashes a file is held."""
         relay = Relay(self)
         relay.hold("hash")
         daemon = self.mount("worker=" + relay.worker)
         relay.wait_asked("hash")
+        return daemon, relay
+
+    def plain_large(self):
+        """One that takes long to hash, for the daemon, which gives up on the worker after 889 s (30, and one for each
+        5 MB up to 4 GiB). Of a file larger than 4 GiB what is loaded is hashed, soon also with ThreadSanitizer."""
+        return self.plain("large", 5 << 30, loaded=10 << 20)
+
+    @mount_harness.needs_large_files
+    def test_hashing_delays_no_other_file(self):
+        path, late = self.plain_large(), self.compile("late", where=self.dir)
+        late_id, late_address, address = mount_harness.build_id(late), self.address(late), self.address(self.path)
+        daemon, relay = self.mount_hashing()
         self.assertEqual(self.status(self.id)["debug"], "dwarf")
         self.assertTrue(self.answers(self.path, self.id, address))
         self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN))
@@ -311,19 +318,16 @@ class ScanTest(MountTest):
     @mount_harness.needs_large_files
     def test_a_lookup_that_waits_delays_no_other(self):
         """Also when images come meanwhile: for as long as a lookup takes, the kernel locks the directory."""
-        self.plain("large", 5 << 30, loaded=10 << 20)
+        self.plain_large()
         late = self.compile("late", where=self.dir)
-        late_id, late_address, address = mount_harness.build_id(late), self.address(late), self.address(self.path)
-        relay = Relay(self)
-        relay.hold("hash")
-        daemon = self.mount("worker=" + relay.worker)
-        relay.wait_asked("hash")
+        images = [(path, mount_harness.build_id(path), self.address(path)) for path in (self.path, late)]
+        daemon, relay = self.mount_hashing()
         waiting = self.reader("xxh3-" + "0" * 32, "status")
         daemon.wait_calls("scan")
         os.rename(late, os.path.join(self.source, "late"))
-        within_limit(lambda: wait_until(lambda: late_id in self.ids(), "a new file"), "a listing")
-        for path, id, start in (self.path, self.id, address), (late, late_id, late_address):
-            self.assertTrue(within_limit(lambda: self.answers(path, id, start), "an answer"))
+        within_limit(lambda: wait_until(lambda: images[1][1] in self.ids(), "a new file"), "a listing")
+        for image in images:
+            self.assertTrue(within_limit(lambda: self.answers(*image), "an answer"))
         within_limit(lambda: self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN)), "an unknown id")
         self.assertIsNone(waiting.poll())
         relay.release("hash")
@@ -331,10 +335,7 @@ class ScanTest(MountTest):
 
     def test_the_daemon_stops_while_it_hashes(self):
         path = self.plain("large", 16 << 20)
-        relay = Relay(self)
-        relay.hold("hash")
-        daemon = self.mount("worker=" + relay.worker)
-        relay.wait_asked("hash")
+        daemon, relay = self.mount_hashing()
         daemon.wait_scanned()
         self.assertEqual(daemon.stop(), 0)
         relay.release("hash")
