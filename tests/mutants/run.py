@@ -218,10 +218,10 @@ class Session:
                 csv.DictWriter(file, FIELDS, delimiter="\t", lineterminator="\n").writerow(row)
 
 
-def part_of(files, part):
-    """The rooms of part K of N, by size in turn: for runs beside one another."""
+def part_of(items, part):
+    """The items of part K of N, in turn: for runs beside one another."""
     which, parts = map(int, part.split("/"))
-    return sorted(files, key=lambda room: (-len(files[room]), room))[which - 1::parts]
+    return items[which - 1::parts]
 
 
 def try_random(session, options):
@@ -229,7 +229,7 @@ def try_random(session, options):
     if options.room:
         files = {room: files[room] for room in options.room}
     order, streams = stratified(files, options.count, options.seed)
-    chosen = part_of(files, options.part)
+    chosen = part_of(sorted(files, key=lambda room: (-len(files[room]), room)), options.part)
     for room in order:
         if room not in chosen:
             continue
@@ -274,7 +274,7 @@ def main():
         chosen = given(options.at, options.change)
     elif options.aimed:
         names = [name for files in product_files().values() for name in files]
-        chosen = list(mutants.aimed_mutants(ROOT, names, HERE / "aimed.txt", options.seed))
+        chosen = part_of(list(mutants.aimed_mutants(ROOT, names, HERE / "aimed.txt", options.seed)), options.part)
     if options.list:
         for m in chosen or []:
             print(f"{m.name}:{m.line + 1}  {m.rule}\n       - {m.old.strip()}\n       + {m.new.strip()}")
