@@ -32,7 +32,7 @@ def table(rows, rooms):
 
 def report(paths, rooms):
     rows = read(paths)
-    for kind in ("random", "aimed"):
+    for kind in ("random", "aimed", "recent"):
         of_kind = [row for row in rows if row["kind"] == kind]
         if not of_kind:
             continue

@@ -3,6 +3,7 @@
 
     tests/mutants/run.py --work DIR [--count 200] [--seed 1] [--room ROOM...] [--resume FILE]
     tests/mutants/run.py --work DIR --aimed [--resume FILE]
+    tests/mutants/run.py --work DIR --since COMMIT [--resume FILE]
     tests/mutants/run.py --work DIR --at FILE:LINE [OLD NEW]
     tests/mutants/run.py --report FILE...
 
@@ -16,6 +17,7 @@ import csv
 import random
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -92,6 +94,21 @@ def given(place, change):
     if change[0] not in old:
         sys.exit(f"{place}: no '{change[0]}' in '{old.strip()}'")
     return [mutants.Mutant(name, number, "given", old, old.replace(change[0], change[1], 1))]
+
+
+def changed_since(commit):
+    """The mutants of --since: all of the lines of product code that differ from those of the commit."""
+    diff = subprocess.run(["git", "-C", ROOT, "diff", "--unified=0", "--no-prefix", commit, "--",
+                           *(name for files in product_files().values() for name in files)],
+                          check=True, capture_output=True, text=True).stdout
+    of_file, chosen = [], []
+    for line in diff.split("\n"):
+        if line.startswith("+++ "):
+            of_file = list(mutants.mutants_of(ROOT, line.removeprefix("+++ "), tables=True))
+        elif place := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first, count = int(place[1]) - 1, int(place[2] or 1)
+            chosen += [m for m in of_file if first <= m.line < first + count]
+    return chosen
 
 
 class Trial:
@@ -205,7 +222,7 @@ class Session:
             seconds = time.monotonic() - begin
             if test and self.tree.sanitizers:
                 test = f"{test} ({self.tree.sanitizers})"
-        kind = row["kind"] if row else "aimed" if self.options.aimed else "random"
+        kind = row["kind"] if row else "aimed" if self.options.aimed else "recent" if self.options.since else "random"
         self.keep(dict(zip(FIELDS, (key, kind, room_of(mutant.name, self.rooms), mutant.name, mutant.line + 1, mutant.rule,
                                     outcome, test, how, round(seconds), mutant.old.strip(), mutant.new.strip()))))
         return outcome
@@ -256,11 +273,12 @@ def main():
     parser.add_argument("--room", action="append", help="only this room of CONTRIBUTING.md")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="of N runs beside one another this is the K-th")
     parser.add_argument("--aimed", action="store_true", help="the mutants that aimed.txt asks for")
+    parser.add_argument("--since", metavar="COMMIT", help="all mutants of the lines that were changed since the commit")
     parser.add_argument("--at", metavar="FILE:LINE", help="all mutants of one line, or one: OLD becomes NEW")
     parser.add_argument("--test", action="append", help="run this test instead of those of the room")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="the table of outcomes: read, continued, appended to")
     parser.add_argument("--again", action="store_true", help="with --resume: try the survivors of the table once more, and no others")
-    parser.add_argument("--list", action="store_true", help="with --aimed or --at: show the mutants, try none")
+    parser.add_argument("--list", action="store_true", help="with --aimed, --since or --at: show the mutants, try none")
     parser.add_argument("--seconds", type=int, default=600, help="of tests for one mutant; those left then are not run")
     parser.add_argument("--setup", action="append", help="option for meson setup")
     parser.add_argument("--report", nargs="+", type=Path, metavar="FILE", help="print tables of outcomes as Markdown")
@@ -275,6 +293,8 @@ def main():
     elif options.aimed:
         names = [name for files in product_files().values() for name in files]
         chosen = part_of(list(mutants.aimed_mutants(ROOT, names, HERE / "aimed.txt", options.seed)), options.part)
+    elif options.since:
+        chosen = part_of(changed_since(options.since), options.part)
     if options.list:
         for m in chosen or []:
             print(f"{m.name}:{m.line + 1}  {m.rule}\n       - {m.old.strip()}\n       + {m.new.strip()}")
