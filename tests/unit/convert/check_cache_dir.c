@@ -236,10 +236,16 @@ static void directories_that_are_refused(void **state)
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 
+static int flock_error; /* 0: it locks */
+
 /* No program that is started meanwhile gets the descriptor, and with it the lock. */
 int __wrap_flock(int fd, int operation)
 {
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	if (flock_error) {
+		errno = flock_error;
+		return -1;
+	}
 	return __real_flock(fd, operation);
 }
 
@@ -262,6 +268,30 @@ static void temporary_file_of_the_dead(void **state)
 	close(of_worker);
 }
 
+/* To callers these of a disk or a server would mean that files changed, or that a store failed. */
+static void errors_of_temporary_files(void **state)
+{
+	static const struct {
+		int error, result;
+	} errors[] = {
+		{ESTALE, -EIO},    {EBADMSG, -EIO}, {ETIMEDOUT, -EIO}, {EREMOTEIO, -EIO},
+		{ENOLCK, -ENOLCK}, {EIO, -EIO},     {EACCES, -EACCES}, {EWOULDBLOCK, -EEXIST},
+	};
+	const struct place *p = *state;
+	struct cache cache = {.path = (char *)p->path, .dir = p->dir};
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		struct gsym_diag diag = {""};
+		struct cache_temp temp;
+		flock_error = errors[i].error;
+		int err = cache_temp_open(&cache, &temp, &diag);
+		flock_error = 0;
+		assert_int_equal(err, errors[i].result);
+		assert_non_null(strstr(diag.text, strerror(-errors[i].result)));
+	}
+	assert_int_equal(rmdir(p->path), 0); /* nothing is left */
+	assert_int_equal(mkdir(p->path, 0700), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(equal_owners_shrink_alike, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_own_files_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(temporary_file_of_the_dead, setup, teardown),
+		cmocka_unit_test_setup_teardown(errors_of_temporary_files, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
