@@ -252,6 +252,8 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		revision_choose(images, image);
 	}
 	calls_wake_id(&images->scan_waiters, image->id, woken);
+	if (images->found)
+		images->found(images->finder, image->id, woken);
 	return err;
 }
 

@@ -114,7 +114,7 @@ struct revision {
 
 	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
 	struct source_digest source_digest, binary_digest;
-	bool stale;          /* another revision has taken its place: */
+	atomic_bool stale;   /* another revision has taken its place; read without the lock, too: */
 	struct list retired; /* in images.retired, then in images.leaving */
 	uint64_t pins_seen;  /* in the latter: @pins at the begin of the grace period */
 	enum revision_state state;
@@ -253,6 +253,12 @@ struct images {
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */
 	int (*open)(void *opener, struct call *call);
 	void *opener;
+	/*
+	 * Moves calls that wait elsewhere for the image @id, which was found, to @woken. With the lock; set
+	 * before the first file; NULL: none do.
+	 */
+	void (*found)(void *finder, const char *id, struct list *woken);
+	void *finder;
 };
 
 /* Listings of the root or of by-name are others from now on. With the lock; it is read without. */

@@ -294,6 +294,12 @@ struct revision *images_revision(struct images *images, uint64_t ino)
 	return rev;
 }
 
+struct revision *images_current(struct images *images, uint64_t ino)
+{
+	struct revision *rev = images_revision(images, ino);
+	return rev && !revision_is_stale(rev) ? rev : NULL;
+}
+
 static void set_progress(void *user, unsigned percent)
 {
 	struct revision *rev = user;

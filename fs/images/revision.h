@@ -11,10 +11,7 @@
 /* Names of the states, as they are shown. */
 extern const char *const state_words[STATES];
 
-/*
- * Selects the best sources of the image. If they are others than before, its revision is replaced, and the
- * kernel's entry invalidated.
- */
+/* Selects the best sources of the image. If they are others than before, its revision is replaced. */
 void revision_choose(struct images *images, struct image *image) REQUIRES(&images->lock);
 
 /* The file that stands for the image, whose attributes its directory has; NULL if none is left. */
@@ -43,6 +40,12 @@ struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&ima
  */
 struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
 
+/*
+ * Likewise, but NULL for each stale one: for lookups and for what is opened by a number that the kernel may
+ * have kept. What is open stays as it was.
+ */
+struct revision *images_current(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
+
 /* That of its revision; one that is not made yet is cold. */
 enum revision_state image_state(const struct image *image);
 
@@ -62,6 +65,11 @@ void revision_free(struct revision *rev);
 /* Keeps a revision, until revision_unpin(), beyond the time inside images.readers. NULL is allowed. */
 void revision_pin(struct revision *rev);
 void revision_unpin(struct revision *rev);
+
+static inline bool revision_is_stale(const struct revision *rev)
+{
+	return atomic_load_explicit(&rev->stale, memory_order_relaxed);
+}
 
 static inline bool revision_is_pinned(const struct revision *rev)
 {

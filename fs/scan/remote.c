@@ -32,12 +32,6 @@ struct remote_job {
 	char id[ID_TEXT_SIZE];
 };
 
-void remote_init(struct remote *r)
-{
-	list_init(&r->jobs);
-	pthread_cond_init(&r->wake, NULL);
-}
-
 void remote_deinit(struct remote *r)
 {
 	for (size_t i = 0; i < r->files.n; i++)
@@ -91,6 +85,24 @@ static struct remote_job *find_job(struct remote *r, const char *id) REQUIRES(&r
 			return job;
 	}
 	return NULL;
+}
+
+/* It has come to SOURCE while servers were asked: their answer is not needed any more. */
+static void wake_found(void *finder, const char *id, struct list *woken)
+{
+	struct remote *r = finder;
+	mutex_assert_held(&r->images->lock);
+	struct remote_job *job = find_job(r, id);
+	if (job)
+		calls_wake_all(&job->waiters, woken);
+}
+
+void remote_init(struct remote *r)
+{
+	list_init(&r->jobs);
+	pthread_cond_init(&r->wake, NULL);
+	r->images->found = wake_found;
+	r->images->finder = r;
 }
 
 static struct remote_job *add_job(struct remote *r, const struct call *call) REQUIRES(&r->images->lock)
@@ -361,8 +373,10 @@ void remote_join(struct remote *r)
 {
 	for (; r->n_threads; r->n_threads--)
 		pthread_join(r->threads[r->n_threads - 1], NULL);
+	mutex_lock(&r->images->lock); /* a scan may still find images */
 	for (struct list *at; (at = list_take(&r->jobs));)
 		free(LIST_ENTRY(at, struct remote_job));
+	mutex_unlock(&r->images->lock);
 }
 
 /* ---- Files that are gone ---- */

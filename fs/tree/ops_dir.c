@@ -27,6 +27,7 @@ struct listing {
 	bool plus; /* with attributes; each entry then counts as looked up, which only address files would
 		      care about */
 	bool full;
+	int err; /* a negative errno: of a directory that was replaced before its listing began */
 	char *data;
 	size_t size, used;
 };
@@ -175,8 +176,10 @@ static void list_path_fat(struct listing *l, uint64_t off)
 static void list_image(struct listing *l, uint64_t off)
 {
 	struct revision *rev = images_revision(l->tree->images, l->ino);
-	if (!rev)
+	if (!rev) {
+		l->err = off <= POSITION_FIRST ? -ESTALE : 0;
 		return;
+	}
 	const uint64_t first = POSITION_FIRST + fixed_count(rev);
 	list_fixed(l, rev, off);
 	for (uint64_t i = off < first ? 0 : off - first; i < NAMED_CONTEXTS && !l->full; i++) {
@@ -223,15 +226,32 @@ static void reply_listing(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off
 	if (ino == INO_BY_NAME || ino_kind(ino) == NODE_NAME)
 		l.caller = caller_of(req);
 	list(&l, off < 0 ? 0 : (uint64_t)off);
-	fuse_reply_buf(req, l.data, l.used);
+	if (l.err)
+		fuse_reply_err(req, -l.err);
+	else
+		fuse_reply_buf(req, l.data, l.used);
 	caller_deinit(&l.caller);
 	free(l.data);
 }
 
+static bool is_replaced(struct tree *tree, fuse_ino_t ino)
+{
+	struct node node;
+	if (ino_is_of_image(ino))
+		return !images_current(tree->images, ino);
+	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&tree->nodes, ino, &node))
+		return false;
+	content_put(node.content);
+	return node.revision && revision_is_stale(node.revision);
+}
+
 void ops_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
-	(void)ino;
-	fuse_reply_open(req, info);
+	/* The kernel may have kept the number; for ESTALE it looks the path up again. */
+	if (is_replaced(fuse_req_userdata(req), ino))
+		fuse_reply_err(req, ESTALE);
+	else
+		fuse_reply_open(req, info);
 }
 
 void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)

@@ -40,18 +40,18 @@ static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, s
 	}
 	if (ino_kind(ino) == NODE_BATCH) {
 		*ret = batch_of(ino_code(ino));
-		*ret_rev = images_revision(tree->images, ino);
+		*ret_rev = images_current(tree->images, ino);
 		return true;
 	}
 	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&tree->nodes, ino, &node))
 		return false;
 	content_put(node.content);
 	*ret = node_request(&node);
-	*ret_rev = node.revision;
+	*ret_rev = node.is == NODE_IS_BATCH && !revision_is_stale(node.revision) ? node.revision : NULL;
 	return node.is == NODE_IS_BATCH;
 }
 
-/* A snapshot whose content was dropped is gone: the kernel looks its path up again. */
+/* What was replaced is gone, and so is a snapshot without content: the kernel looks its path up again. */
 static int open_node(struct call *call)
 {
 	struct node node;
@@ -60,7 +60,7 @@ static int open_node(struct call *call)
 	if (node.is == NODE_IS_SNAPSHOT)
 		return node.content ? open_kept(call, (struct open_file){.content = node.content}) : -ESTALE;
 	content_put(node.content);
-	return open_stateless(call);
+	return revision_is_stale(node.revision) ? -ESTALE : open_stateless(call);
 }
 
 static int open_attempt(struct call *call)

@@ -291,7 +291,7 @@ static int in_image(struct call *call, struct fuse_entry_param *ret)
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context context = context_of(ino_code(call->ino));
-	struct revision *rev = images_revision(tree_of(call)->images, call->ino);
+	struct revision *rev = images_current(tree_of(call)->images, call->ino);
 	return rev ? in_context(call, rev, &context, ret) : -ESTALE;
 }
 
@@ -301,6 +301,8 @@ static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node))
 		return -ESTALE;
 	content_put(node.content);
+	if (node.is == NODE_IS_CONTEXT && revision_is_stale(node.revision))
+		return -ESTALE;
 	return node.is == NODE_IS_CONTEXT ? in_context(call, node.revision, &node.context, ret) : -ENOTDIR;
 }
 
@@ -336,7 +338,8 @@ int lookup_attempt(struct call *call)
 	struct fuse_entry_param entry;
 	int err = find(call, &entry);
 	if (err == -ENOENT) {
-		entry = entry_none(call->ino == INO_ROOT ? TIMEOUT_IMAGE : TIMEOUT_NEGATIVE);
+		bool is_id = call->ino == INO_ROOT || ino_is_build_id(call->ino);
+		entry = entry_none(is_id ? TIMEOUT_IMAGE : TIMEOUT_NEGATIVE);
 		err = 0;
 	}
 	if (err)

@@ -317,6 +317,17 @@ class DebuginfodTest(SampleTest):
         self.assertErrno(errno.ETIMEDOUT, os.stat, self.image("0a" * 20))
         self.assertEqual(len(set(self.server.requests)), 1)
 
+    def test_it_comes_while_a_server_is_silent(self):
+        path = self.remote()
+        self.server.answering.clear()
+        self.ask("rescan=0").wait_scanned()
+        readers = [self.reader(id, "status") for id in (self.id, self.id[:2] + "/" + self.id[2:])]
+        wait_until(lambda: path in self.server.requests, "the request")
+        self.compile(flags=["-Wl,--build-id=0x" + self.id])
+        for reader in readers:
+            self.assertEqual(self.finish(reader)[0], 0)
+        self.assertFalse(self.server.answering.is_set())
+
     def test_a_user_does_not_take_all_requests(self):
         """Two of one user are under way, the others wait; what no call waits for any more is not asked."""
         os.unlink(self.path)

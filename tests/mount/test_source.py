@@ -219,6 +219,51 @@ class SourceTest(MountTest):
         os.close(inside)
         self.assertIsNone(daemon.process.poll())
 
+    def answer_of_root(self):
+        """Of the file that the daemon has found, without a lookup of the image."""
+        q = os.open(os.path.join(self.mnt, "q"), os.O_RDWR)
+        try:
+            os.write(q, b"%s %s\n" % (self.id.encode(), self.address.encode()))
+            return mount_harness.read_all(q).decode()
+        finally:
+            os.close(q)
+
+    def test_replaced_while_a_process_stays_in_its_directory(self):
+        """The kernel keeps what that looks up there: of a replaced file it cannot be opened any more."""
+        self.mount("rescan=0").wait_scanned()
+        address, load = int(self.address, 16), 0x10000
+        loaded = "base/%#x/" % load
+        files = [self.address, self.address + ".json", "rva/" + self.address, "approximate/" + self.address,
+                 loaded + hex(address + load), loaded + "q", "status", "info.json", "q", "q.json", "functions.tsv", "image.gsym"]
+        directories = ["rva", "approximate", "sym", "base", loaded]
+        top = os.open(self.image(self.id), os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, top)
+
+        def opened(name, flags=0):
+            flags |= os.O_RDWR if os.path.basename(name).startswith("q") else os.O_RDONLY
+            os.close(os.open(name, flags, dir_fd=top))
+
+        for name in files + directories:
+            opened(name)
+        self.assertIn("status", os.listdir(top))
+        self.replace()
+        wait_until(lambda: "??:0" in self.answer_of_root(), "the new file")
+        for name in files + directories:
+            with self.subTest(name):
+                self.assertErrno(errno.ESTALE, opened, name)
+        self.assertErrno(errno.ESTALE, os.listdir, top)
+        self.assertIn("??:0", self.read(self.id, self.address))
+        self.assertIn("status", os.listdir(self.image(self.id)))
+
+    def test_listed_while_replaced(self):
+        """Never as an empty directory, and never as none."""
+        self.mount("rescan=0").wait_scanned()
+        image = self.image(self.id)
+        for i in range(20):
+            os.utime(self.path, ns=(i, i))
+            for _ in range(50):
+                self.assertIn("status", os.listdir(image))
+
     def test_rewritten_in_place_with_another_id(self):
         self.mount("rescan=1").wait_scanned()
         other = self.compile("other", where=self.dir)

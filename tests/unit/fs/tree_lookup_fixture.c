@@ -209,7 +209,8 @@ void missing_for(uint64_t in, const char *name, double seconds)
 
 void missing(uint64_t in, const char *name)
 {
-	missing_for(in, name, in == INO_ROOT ? TIMEOUT_IMAGE : TIMEOUT_NEGATIVE);
+	bool is_id = in == INO_ROOT || ino_is_build_id(in);
+	missing_for(in, name, is_id ? TIMEOUT_IMAGE : TIMEOUT_NEGATIVE);
 }
 
 void waits(uint64_t in, const char *name)
