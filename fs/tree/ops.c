@@ -68,11 +68,28 @@ static void ops_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_da
 	fuse_reply_none(req);
 }
 
+bool ops_await(fuse_req_t req, fuse_ino_t ino)
+{
+	struct tree *tree = fuse_req_userdata(req);
+	struct call call = {
+		.runners = tree->runners,
+		.req = req,
+		.attempt = lookup_await,
+		.ino = ino,
+	};
+	if (!ino_is_awaited(ino))
+		return false;
+	call_run(&call);
+	return true;
+}
+
 static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
 	struct stat st;
 	double timeout;
 	struct tree *tree = fuse_req_userdata(req);
+	if (ops_await(req, ino))
+		return;
 	int err = node_attr(tree, ino, &st, &timeout);
 	if (err) {
 		fuse_reply_err(req, -err);
@@ -93,6 +110,8 @@ static void ops_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct stat st;
 	double timeout;
+	if (ops_await(req, ino))
+		return;
 	int err = node_attr(fuse_req_userdata(req), ino, &st, &timeout);
 	if (!err && mask & W_OK && !(st.st_mode & 0222))
 		err = -EROFS;

@@ -50,13 +50,14 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 	return 0;
 }
 
-static int in_root(struct call *call, struct fuse_entry_param *ret)
+/* -EAGAIN: it is still looked for. */
+static int find_name(struct call *call, const char *name, struct fuse_entry_param *ret)
 {
-	const struct fixed_node *node = fixed_find(NULL, call->name);
+	const struct fixed_node *node = fixed_find(NULL, name);
 	struct request request;
 	if (node)
 		return fixed_lookup(call, NULL, node, ret);
-	name_parse(PLACE_ROOT, NULL, call->name, &request);
+	name_parse(PLACE_ROOT, NULL, name, &request);
 	if (request.kind == REQUEST_BATCH) {
 		*ret = entry_batch(tree_of(call), NULL, &request);
 		return 0;
@@ -67,6 +68,38 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 	int err = find_id(call, &request, ret);
 	mutex_unlock(&tree_of(call)->images->lock);
 	return err;
+}
+
+/* Each lookup makes another one. Its content is the name. */
+static int awaited_entry(struct call *call, struct fuse_entry_param *ret)
+{
+	struct tree *tree = tree_of(call);
+	struct stat st;
+	uint64_t ino;
+	struct content *name = content_new(call->name, strlen(call->name) + 1);
+	int err = name ? nodes_add_snapshot(&tree->nodes, INO_AWAITED, 0, name, &ino) : -ENOMEM;
+	if (err)
+		return err;
+	attr_own_dir(tree, ino, &st);
+	*ret = entry_make(tree, &st, 0, 0, 0);
+	return 0;
+}
+
+static int in_root(struct call *call, struct fuse_entry_param *ret)
+{
+	int err = find_name(call, call->name, ret);
+	return err == -EAGAIN ? awaited_entry(call, ret) : err;
+}
+
+int lookup_await(struct call *call)
+{
+	struct fuse_entry_param entry;
+	struct node node;
+	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node) || !node.content)
+		return -ESTALE;
+	int err = find_name(call, node.content->data, &entry);
+	content_put(node.content);
+	return err ? err : -ESTALE;
 }
 
 /* ---- In xx, as .build-id has it ---- */
@@ -318,6 +351,8 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 		return -ENAMETOOLONG;
 	if (call->ino == INO_ROOT)
 		return in_root(call, ret);
+	if (ino_is_awaited(call->ino))
+		return lookup_await(call);
 	if (call->ino == INO_BY_NAME)
 		return in_names(call, ret);
 	if (ino_is_build_id(call->ino))

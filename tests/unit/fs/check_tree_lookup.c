@@ -19,6 +19,7 @@
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
+#include "fs/tree/getattr.h"
 #include "gsym/base/vec.h"
 
 /* ---- The root ---- */
@@ -41,9 +42,13 @@ static void names_of_the_root(void **state)
 	assert_int_equal(ino_kind(image), NODE_IMAGE);
 	assert_true(S_ISDIR(entry.attr.st_mode));
 	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* a better file may come */
-	waits(INO_ROOT, OTHER_ID);
+	uint64_t other = awaits(OTHER_ID);
+	assert_string_equal(last_call.wait.id, OTHER_ID);
+	waits(other, "status");
 	assert_string_equal(last_call.wait.id, OTHER_ID);
 	scan_over();
+	assert_int_equal(await(other), -ENOENT);
+	missing(other, "status");
 	missing(INO_ROOT, OTHER_ID);
 	assert_int_equal(found(INO_ROOT, ID), image);
 	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* now and later */
@@ -66,15 +71,42 @@ static void other_spellings(void **state)
 	assert_int_equal(ino_kind(found(INO_ROOT, ID)), NODE_IMAGE);
 }
 
+/* None is parked in the root: a directory stands for what is looked for, until it is found. */
+static void awaited_directories(void **state)
+{
+	struct stat st;
+	double timeout;
+	(void)state;
+	uint64_t first = awaits(ID), second = awaits(ID);
+	assert_int_not_equal(first, second);
+	assert_int_equal(node_attr(&t.tree, first, &st, &timeout), 0);
+	assert_true(S_ISDIR(st.st_mode) && st.st_ino == first);
+	nodes_forget(&t.tree.nodes, second, 1);
+	assert_int_equal(await(second), -ESTALE);
+	assert_int_equal(nodes_count(&t.tree.nodes).used, 0);
+	waits(first, "0x1010");
+	assert_string_equal(last_call.wait.id, ID);
+	put_new(t.f, debug_file());
+	assert_int_equal(await(first), -ESTALE);
+	assert_int_equal(look(first, "0x1010"), -ESTALE);
+	assert_int_equal(ino_kind(found(INO_ROOT, ID)), NODE_IMAGE);
+	nodes_forget(&t.tree.nodes, first, 1);
+	fail_allocation(0);
+	assert_int_equal(look(INO_ROOT, OTHER_ID), -ENOMEM);
+	fail_allocation(-1);
+}
+
 /* As .build-id has them: the first byte, then the rest. */
 static void divided_ids(void **state)
 {
 	(void)state;
 	put_new(t.f, debug_file());
-	waits(INO_ROOT, "01");
-	waits(INO_ROOT, "02");
+	uint64_t awaited = awaits("01");
+	awaits("02");
 	waits(INO_BUILD_ID + 1, "23456789abcdee");
 	scan_over();
+	assert_int_equal(await(awaited), -ESTALE);
+	assert_int_equal(look(awaited, "23456789abcdef"), -ESTALE);
 	uint64_t first = found(INO_ROOT, "01");
 	assert_int_equal(first, INO_BUILD_ID + 1);
 	assert_true(entry.entry_timeout == TIMEOUT_LISTING);
@@ -408,20 +440,11 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(names_of_the_root),
-		TEST(other_spellings),
-		TEST(divided_ids),
-		TEST(impossible_names),
-		TEST(by_name),
-		TEST(hidden_names),
-		TEST(unlisted_names),
-		TEST(addresses_of_names),
-		TEST(by_path),
-		TEST(files_of_two_images),
-		TEST(answers_of_an_image),
-		TEST(contexts),
-		TEST(early_answers),
-		TEST(without_memory),
+		TEST(names_of_the_root), TEST(other_spellings),     TEST(awaited_directories),
+		TEST(divided_ids),       TEST(impossible_names),    TEST(by_name),
+		TEST(hidden_names),      TEST(unlisted_names),      TEST(addresses_of_names),
+		TEST(by_path),           TEST(files_of_two_images), TEST(answers_of_an_image),
+		TEST(contexts),          TEST(early_answers),       TEST(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
