@@ -64,7 +64,7 @@ void remote_deinit(struct remote *remote);
 int remote_start(struct remote *remote);
 /* Moves calls that wait to @woken. stop_fd must be readable already. */
 void remote_stop(struct remote *remote, struct list *woken) REQUIRES(&remote->images->lock);
-void remote_join(struct remote *remote) EXCLUDES(&remote->images->lock);
+void remote_join(struct remote *remote);
 
 /*
  * No source has the image @id. -EAGAIN with @ret_wait filled while servers can be asked; else -ENOENT, also
