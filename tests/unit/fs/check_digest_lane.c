@@ -393,12 +393,18 @@ static void unreadable(void **state)
 	assert_int_equal(pending(), 1);
 }
 
-static void out_of_descriptors(void **state)
+static void out_of_resources(void **state)
 {
 	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	start();
 	t.outcome = -EMFILE;
+	reads("a", 10000);
+	t.outcome = -ENFILE;
+	go_on_by(10 * second);
+	reads("a", 10000);
+	t.outcome = -ENOMEM;
+	go_on_by(10 * second);
 	reads("a", 10000);
 	t.outcome = 0;
 	go_on_by(10 * second);
@@ -521,7 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(by_richness),       TEST(asked_first),   TEST(huge_files), TEST(fetched_files),
-		TEST(gone_files),        TEST(nothing_to_do), TEST(unreadable), TEST(out_of_descriptors),
+		TEST(gone_files),        TEST(nothing_to_do), TEST(unreadable), TEST(out_of_resources),
 		TEST(changed_meanwhile), TEST(replaced),      TEST(too_new),    TEST(as_fast_as_allowed),
 		TEST(after_conversions), TEST(stopped),
 	};
