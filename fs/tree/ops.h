@@ -7,7 +7,7 @@
 /* The table for fuse_session_new(); its user data is a struct tree. */
 extern const struct fuse_lowlevel_ops gsymfs_ops;
 
-/* True if @ino is an awaited directory: then the call is parked, or was answered. */
+/* True if @ino is awaited, see tree_lookup.h: then the call is parked, or was answered. */
 bool ops_await(fuse_req_t req, fuse_ino_t ino);
 
 /* ops_dir.c */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/images/basename.h"
@@ -74,13 +75,16 @@ static int find_name(struct call *call, const char *name, struct fuse_entry_para
 static int awaited_entry(struct call *call, struct fuse_entry_param *ret)
 {
 	struct tree *tree = tree_of(call);
+	struct request request;
 	struct stat st;
 	uint64_t ino;
 	struct content *name = content_new(call->name, strlen(call->name) + 1);
-	int err = name ? nodes_add_snapshot(&tree->nodes, INO_AWAITED, 0, name, &ino) : -ENOMEM;
+	name_parse(PLACE_ROOT, NULL, call->name, &request);
+	const uint64_t kind = request.alias ? INO_AWAITED_LINK : INO_AWAITED;
+	int err = name ? nodes_add_snapshot(&tree->nodes, kind, 0, name, &ino) : -ENOMEM;
 	if (err)
 		return err;
-	attr_own_dir(tree, ino, &st);
+	attr_awaited(tree, ino, &st);
 	*ret = entry_make(tree, &st, 0, 0, 0);
 	return 0;
 }
@@ -91,15 +95,14 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 	return err == -EAGAIN ? awaited_entry(call, ret) : err;
 }
 
-int lookup_await(struct call *call)
+int lookup_awaited(struct call *call, struct fuse_entry_param *ret)
 {
-	struct fuse_entry_param entry;
 	struct node node;
 	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node) || !node.content)
 		return -ESTALE;
-	int err = find_name(call, node.content->data, &entry);
+	int err = find_name(call, node.content->data, ret);
 	content_put(node.content);
-	return err ? err : -ESTALE;
+	return err;
 }
 
 /* ---- In xx, as .build-id has it ---- */
@@ -321,6 +324,20 @@ static int in_image(struct call *call, struct fuse_entry_param *ret)
 	return rev ? in_context(call, rev, &none, ret) : -ESTALE;
 }
 
+/*
+ * A file of the image is found there, too: the kernel repeats a walk only once, and the image may be replaced
+ * before it is converted. A directory can be in one place only.
+ */
+static int in_awaited(struct call *call, struct fuse_entry_param *ret)
+{
+	int err = lookup_awaited(call, ret);
+	if (err || ino_kind(ret->ino) != NODE_IMAGE)
+		return err ? err : -ESTALE;
+	call->ino = ret->ino; /* whatever else it waits for */
+	err = in_image(call, ret);
+	return !err && S_ISDIR(ret->attr.st_mode) ? -ESTALE : err;
+}
+
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context context = context_of(ino_code(call->ino));
@@ -352,7 +369,7 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	if (call->ino == INO_ROOT)
 		return in_root(call, ret);
 	if (ino_is_awaited(call->ino))
-		return lookup_await(call);
+		return in_awaited(call, ret);
 	if (call->ino == INO_BY_NAME)
 		return in_names(call, ret);
 	if (ino_is_build_id(call->ino))

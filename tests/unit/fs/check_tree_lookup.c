@@ -87,13 +87,39 @@ static void awaited_directories(void **state)
 	waits(first, "0x1010");
 	assert_string_equal(last_call.wait.id, ID);
 	put_new(t.f, debug_file());
-	assert_int_equal(await(first), -ESTALE);
-	assert_int_equal(look(first, "0x1010"), -ESTALE);
-	assert_int_equal(ino_kind(found(INO_ROOT, ID)), NODE_IMAGE);
+	assert_int_equal(await(first), 0);
+	assert_int_equal(ino_kind(entry.ino), NODE_IMAGE);
+	/* Its files are found there, and its directories by the kernel's second walk. */
+	assert_int_equal(ino_kind(found(first, "status")), NODE_IMAGE_FILE);
+	assert_int_equal(ino_kind(found(first, "q")), NODE_BATCH);
+	missing(first, "other");
+	assert_int_equal(look(first, "sym"), -ESTALE);
+	uint64_t image = found(INO_ROOT, ID);
+	assert_int_equal(ino_kind(image), NODE_IMAGE);
+	waits(first, "0x1010"); /* for the conversion */
+	assert_true(last_call.ino == image);
 	nodes_forget(&t.tree.nodes, first, 1);
 	fail_allocation(0);
 	assert_int_equal(look(INO_ROOT, OTHER_ID), -ENOMEM);
 	fail_allocation(-1);
+}
+
+static void awaited_links(void **state)
+{
+	struct stat st;
+	double timeout;
+	(void)state;
+	uint64_t link = found(INO_ROOT, "0123456789ABCDEF");
+	assert_true(ino_is_awaited(link) && S_ISLNK(entry.attr.st_mode));
+	assert_true(entry.entry_timeout == 0 && entry.attr_timeout == 0);
+	assert_int_equal(node_attr(&t.tree, link, &st, &timeout), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(await(link), -EAGAIN);
+	assert_string_equal(last_call.wait.id, ID);
+	put_new(t.f, debug_file());
+	assert_int_equal(await(link), 0);
+	assert_int_equal(entry.ino, found(INO_ROOT, "0123456789ABCDEF"));
+	assert_int_equal(ino_kind(entry.ino), NODE_ALIAS);
 }
 
 /* As .build-id has them: the first byte, then the rest. */
@@ -105,7 +131,8 @@ static void divided_ids(void **state)
 	awaits("02");
 	waits(INO_BUILD_ID + 1, "23456789abcdee");
 	scan_over();
-	assert_int_equal(await(awaited), -ESTALE);
+	assert_int_equal(await(awaited), 0);
+	assert_int_equal(entry.ino, INO_BUILD_ID + 1);
 	assert_int_equal(look(awaited, "23456789abcdef"), -ESTALE);
 	uint64_t first = found(INO_ROOT, "01");
 	assert_int_equal(first, INO_BUILD_ID + 1);
@@ -440,11 +467,22 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(names_of_the_root), TEST(other_spellings),     TEST(awaited_directories),
-		TEST(divided_ids),       TEST(impossible_names),    TEST(by_name),
-		TEST(hidden_names),      TEST(unlisted_names),      TEST(addresses_of_names),
-		TEST(by_path),           TEST(files_of_two_images), TEST(answers_of_an_image),
-		TEST(contexts),          TEST(early_answers),       TEST(without_memory),
+		TEST(names_of_the_root),
+		TEST(other_spellings),
+		TEST(awaited_directories),
+		TEST(awaited_links),
+		TEST(divided_ids),
+		TEST(impossible_names),
+		TEST(by_name),
+		TEST(hidden_names),
+		TEST(unlisted_names),
+		TEST(addresses_of_names),
+		TEST(by_path),
+		TEST(files_of_two_images),
+		TEST(answers_of_an_image),
+		TEST(contexts),
+		TEST(early_answers),
+		TEST(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

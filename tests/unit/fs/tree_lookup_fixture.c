@@ -221,8 +221,8 @@ void waits(uint64_t in, const char *name)
 
 int await(uint64_t ino)
 {
-	last_call = (struct call){.ino = ino, .attempt = lookup_await};
-	return lookup_await(&last_call);
+	last_call = (struct call){.ino = ino};
+	return lookup_awaited(&last_call, &entry);
 }
 
 uint64_t awaits(const char *name)
