@@ -24,7 +24,8 @@ int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t i
 int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
 				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags)
 {
-	(void)flags;
+	assert_int_equal(flags, 0);
+	assert_int_equal(*(char *)bytes->buf[0].mem, 0); /* the kernel keeps a page of it */
 	assert_ptr_equal(session, &a_session);
 	assert_int_equal(ino, INO);
 	assert_int_equal(fuse_buf_size(bytes), 1);
