@@ -252,7 +252,7 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		revision_choose(images, image);
 	}
 	calls_wake_id(&images->scan_waiters, image->id, woken);
-	if (images->found)
+	if (images->found && !finding->source.fetched)
 		images->found(images->finder, image->id, woken);
 	return err;
 }

@@ -254,8 +254,8 @@ struct images {
 	int (*open)(void *opener, struct call *call);
 	void *opener;
 	/*
-	 * Moves calls that wait elsewhere for the image @id, which was found, to @woken. With the lock; set
-	 * before the first file; NULL: none do.
+	 * Moves calls that wait elsewhere for the image @id, which was found in SOURCE, to @woken. With the
+	 * lock; set before the first file; NULL: none do.
 	 */
 	void (*found)(void *finder, const char *id, struct list *woken);
 	void *finder;
