@@ -528,6 +528,29 @@ static void calls_that_end(void **state)
 	mutex_unlock(&t.remote.images->lock);
 }
 
+/* The calls that wait for the servers' answer on it continue, and no others. */
+static void found_in_source_meanwhile(void **state)
+{
+	const struct source s = debug_file();
+	const struct finding finding = {
+		.id = BUILD_ID, .at = {s.path, t.f->top, true, t.f->pass}, .source = s};
+	struct list woken;
+	(void)state;
+	list_init(&woken);
+	t.closed = true;
+	t.answer = -ENOENT;
+	t.again = NOW + 1;
+	remote_start(&t.remote);
+	assert_int_equal(park(0, BUILD_ID), 0);
+	assert_int_equal(park(1, OTHER_ID), 0);
+	wait_for_asking(2);
+	assert_int_equal(images_add(&t.f->images, &finding, &woken), 0);
+	assert_ptr_equal(list_take(&woken), &t.calls[0].link);
+	assert_true(list_empty(&woken));
+	open_servers(true);
+	wait_for_calls(1); /* the other one */
+}
+
 /* ---- Files ---- */
 
 static void recheck(size_t n_left)
@@ -607,6 +630,7 @@ int main(void)
 		TEST(one_user),
 		TEST(most_jobs),
 		TEST(calls_that_end),
+		TEST(found_in_source_meanwhile),
 		TEST(files_that_are_gone),
 		TEST(most_files),
 	};
