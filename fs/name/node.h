@@ -56,9 +56,6 @@ enum {
 	INO_ROOT = 1,
 	INO_FIXED = 2,
 	INO_BY_NAME = INO_FIXED,
-	/* What is a snapshot of these is an awaited directory or link, see fs/tree/tree_lookup.h. */
-	INO_AWAITED_LINK = 0xfe,
-	INO_AWAITED = 0xff,
 	INO_BATCH = 0x100,
 	INO_BUILD_ID = 0x10000, /* and following: xx, the first byte of ids, by its value */
 };
@@ -124,12 +121,6 @@ static inline enum table_ino ino_table(uint64_t ino)
 static inline uint64_t ino_of_snapshot(uint64_t ino)
 {
 	return ino >> 52 & 0xff;
-}
-
-static inline bool ino_is_awaited(uint64_t ino)
-{
-	return ino_kind(ino) == NODE_ADDRESS && ino_table(ino) == INO_SNAPSHOT &&
-	       ino_of_snapshot(ino) >= INO_AWAITED_LINK;
 }
 
 /* What the number of an answer says. */

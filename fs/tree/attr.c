@@ -44,14 +44,6 @@ void attr_link(const struct tree *tree, uint64_t ino, size_t size, struct stat *
 	set_time(ret, tree->mounted_at);
 }
 
-void attr_awaited(const struct tree *tree, uint64_t ino, struct stat *ret)
-{
-	if (ino_of_snapshot(ino) == INO_AWAITED_LINK)
-		attr_link(tree, ino, 0, ret);
-	else
-		attr_own_dir(tree, ino, ret);
-}
-
 void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret)
 {
 	begin(ret, ino, S_IFDIR | attr->mode, 0);

@@ -20,9 +20,6 @@ void attr_own_dir(const struct tree *tree, uint64_t ino, struct stat *ret);
 /* A symbolic link to a text of @size bytes. */
 void attr_link(const struct tree *tree, uint64_t ino, size_t size, struct stat *ret);
 
-/* Of an awaited directory or link. */
-void attr_awaited(const struct tree *tree, uint64_t ino, struct stat *ret);
-
 /* A directory of by-path: what it stands for. */
 void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret);
 

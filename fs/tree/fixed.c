@@ -361,7 +361,7 @@ static const struct fixed_node image_nodes[] = {
 /* clang-format on */
 
 static_assert(INO_BY_NAME == INO_FIXED, "by-name is the first row");
-static_assert(ARRAY_SIZE(root_nodes) <= INO_AWAITED_LINK - INO_FIXED, "numbers of the root's nodes");
+static_assert(ARRAY_SIZE(root_nodes) <= INO_BATCH - INO_FIXED, "numbers of the root's nodes");
 
 static const struct fixed_node *rows(struct revision *dir)
 {

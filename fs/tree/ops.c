@@ -68,60 +68,11 @@ static void ops_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_da
 	fuse_reply_none(req);
 }
 
-static int await_attempt(struct call *call)
-{
-	struct fuse_entry_param entry;
-	int err = lookup_awaited(call, &entry);
-	return err ? err : -ESTALE;
-}
-
-static int reply_link(fuse_req_t req, uint64_t ino)
-{
-	struct tree *tree = fuse_req_userdata(req);
-	char text[LINK_TEXT_SIZE];
-	mutex_lock(&tree->images->lock);
-	int size = link_text(tree->images, ino, text);
-	mutex_unlock(&tree->images->lock);
-	if (size < 0)
-		return size;
-	fuse_reply_readlink(req, text);
-	return 0;
-}
-
-static int await_link_attempt(struct call *call)
-{
-	struct fuse_entry_param entry;
-	int err = lookup_awaited(call, &entry);
-	return err ? err : reply_link(call->req, entry.ino);
-}
-
-static bool await_with(fuse_req_t req, fuse_ino_t ino, int (*attempt)(struct call *call))
-{
-	struct tree *tree = fuse_req_userdata(req);
-	struct call call = {
-		.runners = tree->runners,
-		.req = req,
-		.attempt = attempt,
-		.ino = ino,
-	};
-	if (!ino_is_awaited(ino))
-		return false;
-	call_run(&call);
-	return true;
-}
-
-bool ops_await(fuse_req_t req, fuse_ino_t ino)
-{
-	return await_with(req, ino, await_attempt);
-}
-
 static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
 	struct stat st;
 	double timeout;
 	struct tree *tree = fuse_req_userdata(req);
-	if (ops_await(req, ino))
-		return;
 	int err = node_attr(tree, ino, &st, &timeout);
 	if (err) {
 		fuse_reply_err(req, -err);
@@ -142,8 +93,6 @@ static void ops_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct stat st;
 	double timeout;
-	if (ops_await(req, ino))
-		return;
 	int err = node_attr(fuse_req_userdata(req), ino, &st, &timeout);
 	if (!err && mask & W_OK && !(st.st_mode & 0222))
 		err = -EROFS;
@@ -154,11 +103,15 @@ static void ops_access(fuse_req_t req, fuse_ino_t ino, int mask)
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	if (await_with(req, ino, await_link_attempt))
-		return;
-	int err = reply_link(req, ino);
-	if (err)
-		fuse_reply_err(req, -err);
+	struct tree *tree = fuse_req_userdata(req);
+	char text[LINK_TEXT_SIZE];
+	mutex_lock(&tree->images->lock);
+	int size = link_text(tree->images, ino, text);
+	mutex_unlock(&tree->images->lock);
+	if (size < 0)
+		fuse_reply_err(req, -size);
+	else
+		fuse_reply_readlink(req, text);
 }
 
 const struct fuse_lowlevel_ops gsymfs_ops = {

@@ -7,9 +7,6 @@
 /* The table for fuse_session_new(); its user data is a struct tree. */
 extern const struct fuse_lowlevel_ops gsymfs_ops;
 
-/* True if @ino is awaited, see tree_lookup.h: then the call is parked, or was answered. */
-bool ops_await(fuse_req_t req, fuse_ino_t ino);
-
 /* ops_dir.c */
 void ops_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info);
 void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info);

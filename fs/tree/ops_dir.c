@@ -247,8 +247,6 @@ static bool is_replaced(struct tree *tree, fuse_ino_t ino)
 
 void ops_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
-	if (ops_await(req, ino))
-		return;
 	/* The kernel may have kept the number; for ESTALE it looks the path up again. */
 	if (is_replaced(fuse_req_userdata(req), ino))
 		fuse_reply_err(req, ESTALE);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/images/basename.h"
@@ -51,14 +50,13 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 	return 0;
 }
 
-/* -EAGAIN: it is still looked for. */
-static int find_name(struct call *call, const char *name, struct fuse_entry_param *ret)
+static int in_root(struct call *call, struct fuse_entry_param *ret)
 {
-	const struct fixed_node *node = fixed_find(NULL, name);
+	const struct fixed_node *node = fixed_find(NULL, call->name);
 	struct request request;
 	if (node)
 		return fixed_lookup(call, NULL, node, ret);
-	name_parse(PLACE_ROOT, NULL, name, &request);
+	name_parse(PLACE_ROOT, NULL, call->name, &request);
 	if (request.kind == REQUEST_BATCH) {
 		*ret = entry_batch(tree_of(call), NULL, &request);
 		return 0;
@@ -68,40 +66,6 @@ static int find_name(struct call *call, const char *name, struct fuse_entry_para
 	mutex_lock(&tree_of(call)->images->lock);
 	int err = find_id(call, &request, ret);
 	mutex_unlock(&tree_of(call)->images->lock);
-	return err;
-}
-
-/* Each lookup makes another one. Its content is the name. */
-static int awaited_entry(struct call *call, struct fuse_entry_param *ret)
-{
-	struct tree *tree = tree_of(call);
-	struct request request;
-	struct stat st;
-	uint64_t ino;
-	struct content *name = content_new(call->name, strlen(call->name) + 1);
-	name_parse(PLACE_ROOT, NULL, call->name, &request);
-	const uint64_t kind = request.alias ? INO_AWAITED_LINK : INO_AWAITED;
-	int err = name ? nodes_add_snapshot(&tree->nodes, kind, 0, name, &ino) : -ENOMEM;
-	if (err)
-		return err;
-	attr_awaited(tree, ino, &st);
-	*ret = entry_make(tree, &st, 0, 0, 0);
-	return 0;
-}
-
-static int in_root(struct call *call, struct fuse_entry_param *ret)
-{
-	int err = find_name(call, call->name, ret);
-	return err == -EAGAIN ? awaited_entry(call, ret) : err;
-}
-
-int lookup_awaited(struct call *call, struct fuse_entry_param *ret)
-{
-	struct node node;
-	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node) || !node.content)
-		return -ESTALE;
-	int err = find_name(call, node.content->data, ret);
-	content_put(node.content);
 	return err;
 }
 
@@ -324,20 +288,6 @@ static int in_image(struct call *call, struct fuse_entry_param *ret)
 	return rev ? in_context(call, rev, &none, ret) : -ESTALE;
 }
 
-/*
- * A file of the image is found there, too: the kernel repeats a walk only once, and the image may be replaced
- * before it is converted. A directory can be in one place only.
- */
-static int in_awaited(struct call *call, struct fuse_entry_param *ret)
-{
-	int err = lookup_awaited(call, ret);
-	if (err || ino_kind(ret->ino) != NODE_IMAGE)
-		return err ? err : -ESTALE;
-	call->ino = ret->ino; /* whatever else it waits for */
-	err = in_image(call, ret);
-	return !err && S_ISDIR(ret->attr.st_mode) ? -ESTALE : err;
-}
-
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context context = context_of(ino_code(call->ino));
@@ -368,8 +318,6 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 		return -ENAMETOOLONG;
 	if (call->ino == INO_ROOT)
 		return in_root(call, ret);
-	if (ino_is_awaited(call->ino))
-		return in_awaited(call, ret);
 	if (call->ino == INO_BY_NAME)
 		return in_names(call, ret);
 	if (ino_is_build_id(call->ino))

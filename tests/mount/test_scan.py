@@ -333,45 +333,6 @@ class ScanTest(MountTest):
         relay.release("hash")
         self.assertIn("No such file", self.finish(waiting)[2])
 
-    def waiting_for(self, path):
-        """Programs that look at what is not there yet, in every way; the last says nothing of what it finds."""
-        argvs = [("cat", path + "/status"), ("ls", path), ("stat", path), ("stat", path + "/sym"), ("sh", "-c", 'cd "$1"', "sh", path),
-                 ("sh", "-c", 'exec 3<>"$1/q"', "sh", path), ("test", "-r", path)]
-        for argv in argvs:
-            process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "LC_ALL": "C"})
-            self.processes.append(process)
-            yield process
-
-    @mount_harness.needs_large_files
-    def test_a_lookup_that_waits_does_not_lock_the_root(self):
-        """The kernel locks a directory for who may create a name in it, as a shell may with "exec 3<>q"."""
-        self.plain_large()
-        daemon, relay = self.mount_hashing()
-        waiting = list(self.waiting_for(self.image("xxh3-" + "0" * 32)))
-        daemon.wait_calls("scan", len(waiting))
-        os.close(within_limit(lambda: os.open(self.image("q"), os.O_RDWR | os.O_CREAT), "a q"))
-        new, newer = self.image("new"), self.image("newer")
-        for change in (lambda: os.mkdir(new), lambda: os.open(new, os.O_WRONLY | os.O_CREAT), lambda: os.rename(new, newer),
-                       lambda: os.unlink(new), lambda: os.chmod(self.mnt, 0o700)):
-            within_limit(lambda change=change: self.assertRaises(OSError, change), "a refusal")
-        self.assertTrue(within_limit(lambda: self.answers(self.path, self.id, self.address(self.path)), "an answer"))
-        self.assertEqual([process.poll() for process in waiting], [None] * len(waiting))
-        relay.release("hash")
-        for process in waiting:
-            status, _, text = self.finish(process)
-            self.assertNotEqual(status, 0, process.args)
-            self.assertRegex(text, "o such file|can't cd|annot create" if process is not waiting[-1] else "^$")
-
-    def test_what_was_waited_for_is_found(self):
-        """In every way that it can be looked at."""
-        path = self.plain("large", 16 << 20)
-        daemon, relay = self.mount_hashing()
-        waiting = list(self.waiting_for(self.image("xxh3-" + whole_hash(path))))
-        daemon.wait_calls("scan", len(waiting))
-        relay.release("hash")
-        for process in waiting:
-            self.assertEqual((self.finish(process)[0], process.args), (0, process.args))
-
     def test_the_daemon_stops_while_it_hashes(self):
         path = self.plain("large", 16 << 20)
         daemon, relay = self.mount_hashing()

@@ -19,7 +19,6 @@
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/getattr.h"
 #include "gsym/base/vec.h"
 
 /* ---- The root ---- */
@@ -42,13 +41,9 @@ static void names_of_the_root(void **state)
 	assert_int_equal(ino_kind(image), NODE_IMAGE);
 	assert_true(S_ISDIR(entry.attr.st_mode));
 	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* a better file may come */
-	uint64_t other = awaits(OTHER_ID);
-	assert_string_equal(last_call.wait.id, OTHER_ID);
-	waits(other, "status");
+	waits(INO_ROOT, OTHER_ID);
 	assert_string_equal(last_call.wait.id, OTHER_ID);
 	scan_over();
-	assert_int_equal(await(other), -ENOENT);
-	missing(other, "status");
 	missing(INO_ROOT, OTHER_ID);
 	assert_int_equal(found(INO_ROOT, ID), image);
 	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* now and later */
@@ -71,69 +66,15 @@ static void other_spellings(void **state)
 	assert_int_equal(ino_kind(found(INO_ROOT, ID)), NODE_IMAGE);
 }
 
-/* None is parked in the root: a directory stands for what is looked for, until it is found. */
-static void awaited_directories(void **state)
-{
-	struct stat st;
-	double timeout;
-	(void)state;
-	uint64_t first = awaits(ID), second = awaits(ID);
-	assert_int_not_equal(first, second);
-	assert_int_equal(node_attr(&t.tree, first, &st, &timeout), 0);
-	assert_true(S_ISDIR(st.st_mode) && st.st_ino == first);
-	nodes_forget(&t.tree.nodes, second, 1);
-	assert_int_equal(await(second), -ESTALE);
-	assert_int_equal(nodes_count(&t.tree.nodes).used, 0);
-	waits(first, "0x1010");
-	assert_string_equal(last_call.wait.id, ID);
-	put_new(t.f, debug_file());
-	assert_int_equal(await(first), 0);
-	assert_int_equal(ino_kind(entry.ino), NODE_IMAGE);
-	/* Its files are found there, and its directories by the kernel's second walk. */
-	assert_int_equal(ino_kind(found(first, "status")), NODE_IMAGE_FILE);
-	assert_int_equal(ino_kind(found(first, "q")), NODE_BATCH);
-	missing(first, "other");
-	assert_int_equal(look(first, "sym"), -ESTALE);
-	uint64_t image = found(INO_ROOT, ID);
-	assert_int_equal(ino_kind(image), NODE_IMAGE);
-	waits(first, "0x1010"); /* for the conversion */
-	assert_true(last_call.ino == image);
-	nodes_forget(&t.tree.nodes, first, 1);
-	fail_allocation(0);
-	assert_int_equal(look(INO_ROOT, OTHER_ID), -ENOMEM);
-	fail_allocation(-1);
-}
-
-static void awaited_links(void **state)
-{
-	struct stat st;
-	double timeout;
-	(void)state;
-	uint64_t link = found(INO_ROOT, "0123456789ABCDEF");
-	assert_true(ino_is_awaited(link) && S_ISLNK(entry.attr.st_mode));
-	assert_true(entry.entry_timeout == 0 && entry.attr_timeout == 0);
-	assert_int_equal(node_attr(&t.tree, link, &st, &timeout), 0);
-	assert_true(S_ISLNK(st.st_mode));
-	assert_int_equal(await(link), -EAGAIN);
-	assert_string_equal(last_call.wait.id, ID);
-	put_new(t.f, debug_file());
-	assert_int_equal(await(link), 0);
-	assert_int_equal(entry.ino, found(INO_ROOT, "0123456789ABCDEF"));
-	assert_int_equal(ino_kind(entry.ino), NODE_ALIAS);
-}
-
 /* As .build-id has them: the first byte, then the rest. */
 static void divided_ids(void **state)
 {
 	(void)state;
 	put_new(t.f, debug_file());
-	uint64_t awaited = awaits("01");
-	awaits("02");
+	waits(INO_ROOT, "01");
+	waits(INO_ROOT, "02");
 	waits(INO_BUILD_ID + 1, "23456789abcdee");
 	scan_over();
-	assert_int_equal(await(awaited), 0);
-	assert_int_equal(entry.ino, INO_BUILD_ID + 1);
-	assert_int_equal(look(awaited, "23456789abcdef"), -ESTALE);
 	uint64_t first = found(INO_ROOT, "01");
 	assert_int_equal(first, INO_BUILD_ID + 1);
 	assert_true(entry.entry_timeout == TIMEOUT_LISTING);
@@ -469,8 +410,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(names_of_the_root),
 		TEST(other_spellings),
-		TEST(awaited_directories),
-		TEST(awaited_links),
 		TEST(divided_ids),
 		TEST(impossible_names),
 		TEST(by_name),

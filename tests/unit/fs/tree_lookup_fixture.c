@@ -219,23 +219,6 @@ void waits(uint64_t in, const char *name)
 	assert_non_null(last_call.wait.park);
 }
 
-int await(uint64_t ino)
-{
-	last_call = (struct call){.ino = ino};
-	return lookup_awaited(&last_call, &entry);
-}
-
-uint64_t awaits(const char *name)
-{
-	uint64_t ino = found(INO_ROOT, name);
-	assert_true(ino_is_awaited(ino));
-	assert_true(S_ISDIR(entry.attr.st_mode));
-	assert_true(entry.entry_timeout == 0 && entry.attr_timeout == 0);
-	assert_int_equal(await(ino), -EAGAIN);
-	assert_non_null(last_call.wait.park);
-	return ino;
-}
-
 void scan_over(void)
 {
 	scanned(t.f, 0);

@@ -13,8 +13,8 @@
 #include "fs/scan/remote.h"
 #include "fs/scan/skipped.h"
 #include "fs/sys/metrics.h"
-#include "fs/tree/tree_lookup.h"
 #include "fs/tree/tree.h"
+#include "fs/tree/tree_lookup.h"
 
 #define OTHER_ID "fedcba98765432100123456789abcdef" /* no address, unlike others */
 #define SIMILAR  "0123456789abcdee"                 /* as ID, but for the last digit */
@@ -75,10 +75,6 @@ void missing(uint64_t in, const char *name);
 
 /* The lookup has to wait. */
 void waits(uint64_t in, const char *name);
-/* What the kernel asks of an awaited directory itself: its result. */
-int await(uint64_t ino);
-/* In the root: the number of the awaited directory that it is. */
-uint64_t awaits(const char *name);
 
 void scan_over(void);
 struct source called(const char *path, ino_t ino);
