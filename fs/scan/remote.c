@@ -105,8 +105,28 @@ void remote_init(struct remote *r)
 	r->images->finder = r;
 }
 
+static void free_job(struct remote *r, struct remote_job *job) REQUIRES(&r->images->lock)
+{
+	list_remove(&job->link);
+	r->n_jobs--;
+	free(job);
+}
+
+/* Their calls were interrupted before a thread began with them. */
+static void drop_abandoned_jobs(struct remote *r) REQUIRES(&r->images->lock)
+{
+	for (struct list *at = r->jobs.next, *next; at != &r->jobs; at = next) {
+		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		next = at->next;
+		if (!job->running && list_empty(&job->waiters))
+			free_job(r, job);
+	}
+}
+
 static struct remote_job *add_job(struct remote *r, const struct call *call) REQUIRES(&r->images->lock)
 {
+	if (r->n_jobs == REMOTE_JOBS_MAX)
+		drop_abandoned_jobs(r);
 	struct remote_job *job = r->n_jobs < REMOTE_JOBS_MAX ? malloc(sizeof(*job)) : NULL;
 	if (!job)
 		return NULL;
@@ -281,13 +301,6 @@ static struct answer fetch(struct remote *r, const char *id)
 }
 
 /* ---- Threads ---- */
-
-static void free_job(struct remote *r, struct remote_job *job) REQUIRES(&r->images->lock)
-{
-	list_remove(&job->link);
-	r->n_jobs--;
-	free(job);
-}
 
 static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
 {

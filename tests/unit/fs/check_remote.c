@@ -486,8 +486,13 @@ static void most_jobs(void **state)
 	assert_int_equal(park(REMOTE_JOBS_MAX, id), 0); /* for what is waited for already */
 	of_user(id, 1, REMOTE_JOBS_MAX);
 	assert_int_equal(park(REMOTE_JOBS_MAX + 1, id), -EBUSY);
-	/* One that no call waits for any more is not asked for. */
+	/* One that no call waits for any more makes room, and is not asked for. */
 	wait_for_asking(2);
+	mutex_lock(&t.f->images.lock);
+	list_remove(&t.calls[5].link);
+	mutex_unlock(&t.f->images.lock);
+	assert_int_equal(park(5, id), 0);
+	assert_int_equal(t.remote.n_jobs, REMOTE_JOBS_MAX);
 	mutex_lock(&t.f->images.lock);
 	for (unsigned i = 2; i < REMOTE_JOBS_MAX; i++)
 		list_remove(&t.calls[i].link);
