@@ -114,9 +114,11 @@ struct revision {
 
 	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
 	struct source_digest source_digest, binary_digest;
-	atomic_bool stale;   /* another revision has taken its place; read without the lock, too: */
-	struct list retired; /* in images.retired, then in images.leaving */
-	uint64_t pins_seen;  /* in the latter: @pins at the begin of the grace period */
+	/* Another revision has taken its place; read without the lock, too: */
+	atomic_bool stale;
+	_Atomic int64_t stale_since; /* monotonic_ms() when that happened; 0: it did not */
+	struct list retired;         /* in images.retired, then in images.leaving */
+	uint64_t pins_seen;          /* in the latter: @pins at the begin of the grace period */
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
 	/* What the image has at addresses that were asked before it was converted, see fragments.h. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "convert/os/monotonic.h"
 #include "convert/run/neighbour.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
@@ -417,6 +418,7 @@ static void retire(struct images *images, struct revision *rev) REQUIRES(&images
 {
 	struct list dropped;
 	list_init(&dropped);
+	rev->stale_since = monotonic_ms();
 	rev->stale = true;
 	list_append(&images->retired, &rev->retired);
 	revision_set_inputs(images, rev, NULL);

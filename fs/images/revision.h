@@ -4,9 +4,13 @@
 #ifndef FS_IMAGES_REVISION_H
 #define FS_IMAGES_REVISION_H
 
+#include "convert/os/monotonic.h"
 #include "convert/run/converter.h"
 #include "fs/call/call.h"
 #include "fs/images/images.h"
+
+/* For how long the kernel keeps the entry of an image's directory without asking again. */
+enum { IMAGE_ENTRY_MS = 100 };
 
 /* Names of the states, as they are shown. */
 extern const char *const state_words[STATES];
@@ -40,10 +44,7 @@ struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&ima
  */
 struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
 
-/*
- * Likewise, but NULL for each stale one: for lookups and for what is opened by a number that the kernel may
- * have kept. What is open stays as it was.
- */
+/* Likewise, but NULL for each stale one: for lookups and for directories that are opened. */
 struct revision *images_current(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
 
 /* That of its revision; one that is not made yet is cold. */
@@ -69,6 +70,17 @@ void revision_unpin(struct revision *rev);
 static inline bool revision_is_stale(const struct revision *rev)
 {
 	return atomic_load_explicit(&rev->stale, memory_order_relaxed);
+}
+
+/*
+ * Whether the revision was replaced so long ago that paths lead to the present one, and only processes that
+ * stay in its directory open its files. Before, opening them is no error: for ESTALE the kernel walks a path
+ * again only once, and the next version may come meanwhile. What is open stays as it was.
+ */
+static inline bool revision_is_expired(const struct revision *rev)
+{
+	int64_t since = atomic_load_explicit(&rev->stale_since, memory_order_relaxed);
+	return since && monotonic_ms() - since > 2 * IMAGE_ENTRY_MS;
 }
 
 static inline bool revision_is_pinned(const struct revision *rev)

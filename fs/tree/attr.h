@@ -4,15 +4,17 @@
 #ifndef FS_TREE_ATTR_H
 #define FS_TREE_ATTR_H
 
+#include "fs/images/revision.h"
 #include "fs/tree/tree.h"
 
 /* Seconds for which the kernel need not ask again. */
 #define TIMEOUT_FIXED    3600.0 /* never changes under the same inode number */
-#define TIMEOUT_IMAGE    0.1    /* in the root, whether it is there or not: images are added and replaced */
 #define TIMEOUT_LISTING  1.0    /* root, by-name, by-path: entries are added and replaced */
 #define TIMEOUT_ALIAS    1.0    /* another spelling of an id: may become ambiguous, or another image's */
 #define TIMEOUT_FRAGMENT 1.0    /* an answer while the rest of its image is being converted */
 #define TIMEOUT_NEGATIVE 1.0    /* a name that does not exist now */
+/* In the root, whether it is there or not: images are added and replaced. */
+#define TIMEOUT_IMAGE (IMAGE_ENTRY_MS / 1000.0)
 
 /* Directories of the daemon's own. */
 void attr_own_dir(const struct tree *tree, uint64_t ino, struct stat *ret);

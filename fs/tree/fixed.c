@@ -472,7 +472,7 @@ int fixed_open(struct call *call, uint64_t ino)
 {
 	struct fixed_place at;
 	bool writes = (call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC;
-	if (!find_ino(tree_of(call), ino, &at) || (at.dir && revision_is_stale(at.dir)))
+	if (!find_ino(tree_of(call), ino, &at) || (at.dir && revision_is_expired(at.dir)))
 		return -ESTALE;
 	if (writes && !at.node->is_stream)
 		return -EROFS;

@@ -26,6 +26,11 @@ static struct open_file *file_of(const struct fuse_file_info *info)
 
 /* ---- Open ---- */
 
+static struct revision *unless_expired(struct revision *rev)
+{
+	return rev && !revision_is_expired(rev) ? rev : NULL;
+}
+
 /*
  * The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's,
  * and for that of a revision that is gone.
@@ -40,14 +45,14 @@ static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, s
 	}
 	if (ino_kind(ino) == NODE_BATCH) {
 		*ret = batch_of(ino_code(ino));
-		*ret_rev = images_current(tree->images, ino);
+		*ret_rev = unless_expired(images_revision(tree->images, ino));
 		return true;
 	}
 	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&tree->nodes, ino, &node))
 		return false;
 	content_put(node.content);
 	*ret = node_request(&node);
-	*ret_rev = node.is == NODE_IS_BATCH && !revision_is_stale(node.revision) ? node.revision : NULL;
+	*ret_rev = node.is == NODE_IS_BATCH ? unless_expired(node.revision) : NULL;
 	return node.is == NODE_IS_BATCH;
 }
 
@@ -60,7 +65,7 @@ static int open_node(struct call *call)
 	if (node.is == NODE_IS_SNAPSHOT)
 		return node.content ? open_kept(call, (struct open_file){.content = node.content}) : -ESTALE;
 	content_put(node.content);
-	return revision_is_stale(node.revision) ? -ESTALE : open_stateless(call);
+	return revision_is_expired(node.revision) ? -ESTALE : open_stateless(call);
 }
 
 static int open_attempt(struct call *call)

@@ -250,10 +250,48 @@ class SourceTest(MountTest):
         wait_until(lambda: "??:0" in self.answer_of_root(), "the new file")
         for name in files + directories:
             with self.subTest(name):
-                self.assertErrno(errno.ESTALE, opened, name)
+                wait_until(lambda: self.is_stale(opened, name), "the end of the old version")
         self.assertErrno(errno.ESTALE, os.listdir, top)
         self.assertIn("??:0", self.read(self.id, self.address))
         self.assertIn("status", os.listdir(self.image(self.id)))
+
+    def is_stale(self, call, *args):
+        try:
+            call(*args)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.ESTALE)
+            return True
+        return False
+
+    def test_opened_just_after_it_was_replaced(self):
+        """The kernel repeats a walk for ESTALE only once: what it has looked up is still opened for a moment."""
+        self.mount("rescan=0").wait_scanned()
+        left = {self.address, "rva/" + self.address, "status", "q"}
+        versions = [os.path.join(self.dir, "version-%d" % i) for i in range(2)]
+        shutil.copy(self.path, versions[1])
+        self.replace()
+        shutil.copy(self.path, versions[0])
+        wait_until(lambda: "??:0" in self.answer_of_root(), "the version without lines")
+        turn = 0
+
+        def replace_and_open():
+            nonlocal turn
+            turn ^= 1
+            top = os.open(self.image(self.id), os.O_RDONLY | os.O_DIRECTORY)
+            for name in left:
+                os.stat(name, dir_fd=top)
+            shutil.copy(versions[turn], os.path.join(self.dir, "next"))
+            os.rename(os.path.join(self.dir, "next"), self.path)
+            while ("??:0" in self.answer_of_root()) == turn:
+                pass
+            left.difference_update([name for name in left if not self.is_stale(opened, name, top)])
+            os.close(top)
+            return not left
+
+        def opened(name, top):
+            os.close(os.open(name, os.O_RDWR if name == "q" else os.O_RDONLY, dir_fd=top))
+
+        wait_until(replace_and_open, "opening each kept name in time")
 
     def test_listed_while_replaced(self):
         """Never as an empty directory; replaced between opening and reading it is stale."""

@@ -120,6 +120,26 @@ static void replaced_while_open(void **state)
 	assert_int_equal(current(f)->gsym_size, 0);
 }
 
+/* Until then a path may still lead to it, by the entry of its directory that the kernel has. */
+static void expires_after_it_was_replaced(void **state)
+{
+	struct images_fixture *f = *state;
+	put_new(f, debug_file());
+	struct revision *rev = current(f);
+	assert_false(revision_is_expired(rev));
+	scanned(f, -EIO);
+	int64_t before = monotonic_ms();
+	put(f, WITH(debug_file(), w.ino = 1, w.ctime_ns = 1));
+	assert_true(revision_is_stale(rev));
+	assert_in_range(rev->stale_since, before, monotonic_ms());
+	assert_false(revision_is_expired(current(f)));
+	/* An hour, so that a busy machine makes no difference. */
+	rev->stale_since = monotonic_ms() + 3600000;
+	assert_false(revision_is_expired(rev));
+	rev->stale_since = monotonic_ms() - 2 * IMAGE_ENTRY_MS - 1;
+	assert_true(revision_is_expired(rev));
+}
+
 /* A reader that finds the cache file damaged closes the image, unless it was opened anew meanwhile. */
 static void lost(void **state)
 {
@@ -251,6 +271,7 @@ int main(void)
 		IMAGES_TEST(open_and_closed),
 		IMAGES_TEST(a_stale_revision_is_not_opened),
 		IMAGES_TEST(replaced_while_open),
+		IMAGES_TEST(expires_after_it_was_replaced),
 		IMAGES_TEST(lost),
 		IMAGES_TEST(the_least_used_is_closed),
 		IMAGES_TEST(inputs_are_bounded),
