@@ -621,6 +621,8 @@ void images_scanned(struct images *images, uint32_t pass, const struct scan_repo
 	images->scanned = true;
 	urgent_clear(images);
 	calls_wake_all(&images->scan_waiters, woken);
+	if (images->found)
+		images->found(images->finder, NULL, woken);
 	mutex_unlock(&images->lock);
 }
 
@@ -634,6 +636,8 @@ void images_looked(struct images *images, struct list *woken)
 		if (rev && rev->stale && image_is_there(rev->image))
 			call_wake(call, woken);
 	}
+	if (images->found)
+		images->found(images->finder, NULL, woken);
 	mutex_unlock(&images->lock);
 }
 

@@ -256,8 +256,9 @@ struct images {
 	int (*open)(void *opener, struct call *call);
 	void *opener;
 	/*
-	 * Moves calls that wait elsewhere for the image @id, which was found in SOURCE, to @woken. With the
-	 * lock; set before the first file; NULL: none do.
+	 * Moves calls that wait elsewhere for the image @id, which was found in SOURCE, to @woken; after a
+	 * scan those for any image that is there, however they spelled its id, with @id NULL. With the lock;
+	 * set before the first file; NULL: no calls do.
 	 */
 	void (*found)(void *finder, const char *id, struct list *woken);
 	void *finder;

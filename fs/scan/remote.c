@@ -27,7 +27,7 @@ enum {
 struct remote_job {
 	struct list link;
 	struct list waiters;
-	uid_t uid; /* of the first call */
+	uid_t uid; /* of the first call; while it runs, of the one in whose share it runs */
 	bool running;
 	char id[ID_TEXT_SIZE];
 };
@@ -87,14 +87,25 @@ static struct remote_job *find_job(struct remote *r, const char *id) REQUIRES(&r
 	return NULL;
 }
 
-/* It has come to SOURCE while servers were asked: their answer is not needed any more. */
+static bool is_in_source(struct remote *r, const char *id) REQUIRES(&r->images->lock)
+{
+	struct request request = {.kind = REQUEST_ID};
+	struct image *image;
+	struct wait wait;
+	strcpy(request.id, id);
+	return images_lookup(r->images, &request, &image, &wait) == 0;
+}
+
+/* It has come to SOURCE while servers were asked: their answer is not needed any more. See images.found. */
 static void wake_found(void *finder, const char *id, struct list *woken)
 {
 	struct remote *r = finder;
 	mutex_assert_held(&r->images->lock);
-	struct remote_job *job = find_job(r, id);
-	if (job)
-		calls_wake_all(&job->waiters, woken);
+	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
+		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		if (id ? strcmp(job->id, id) == 0 : is_in_source(r, job->id))
+			calls_wake_all(&job->waiters, woken);
+	}
 }
 
 void remote_init(struct remote *r)
@@ -123,19 +134,28 @@ static void drop_abandoned_jobs(struct remote *r) REQUIRES(&r->images->lock)
 	}
 }
 
+/* One user may have half of what the others leave, so that the next one always finds room. */
+static bool has_room(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
+{
+	size_t own = 0;
+	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next)
+		own += LIST_ENTRY(at, struct remote_job)->uid == uid;
+	return own < (REMOTE_JOBS_MAX - (r->n_jobs - own)) / 2;
+}
+
 static struct remote_job *add_job(struct remote *r, const struct call *call) REQUIRES(&r->images->lock)
 {
-	if (r->n_jobs == REMOTE_JOBS_MAX)
+	uid_t uid = fuse_req_ctx(call->req)->uid;
+	if (!has_room(r, uid))
 		drop_abandoned_jobs(r);
-	struct remote_job *job = r->n_jobs < REMOTE_JOBS_MAX ? malloc(sizeof(*job)) : NULL;
+	struct remote_job *job = has_room(r, uid) ? malloc(sizeof(*job)) : NULL;
 	if (!job)
 		return NULL;
-	*job = (struct remote_job){.uid = fuse_req_ctx(call->req)->uid};
+	*job = (struct remote_job){.uid = uid};
 	strcpy(job->id, call->wait.id);
 	list_init(&job->waiters);
 	list_append(&r->jobs, &job->link);
 	r->n_jobs++;
-	pthread_cond_signal(&r->wake);
 	return job;
 }
 
@@ -149,6 +169,8 @@ static int park(void *object, struct call *call)
 		return -ENOTCONN;
 	if (refusal(r, call->wait.id) || (image && image_is_there(image)))
 		return -EAGAIN;
+	if (call->wait.findings != r->images->findings && is_in_source(r, call->wait.id))
+		return -EAGAIN;
 	if (++call->works > CALL_WORKS_MAX)
 		return -EIO;
 	struct remote_job *job = find_job(r, call->wait.id);
@@ -157,6 +179,7 @@ static int park(void *object, struct call *call)
 	if (!job)
 		return -EBUSY;
 	list_append(&job->waiters, &call->link);
+	pthread_cond_signal(&r->wake); /* it may run in the share of this user */
 	return 0;
 }
 
@@ -165,7 +188,7 @@ int remote_lookup(struct remote *r, const char *id, struct wait *ret_wait)
 	int err = is_whole(id) && r->n_threads ? refusal(r, id) : -ENOENT;
 	if (err)
 		return err;
-	*ret_wait = (struct wait){.park = park, .object = r};
+	*ret_wait = (struct wait){.park = park, .object = r, .findings = r->images->findings};
 	strcpy(ret_wait->id, id);
 	return -EAGAIN;
 }
@@ -307,12 +330,27 @@ static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->loc
 	unsigned n = 0;
 	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
 		const struct remote_job *job = LIST_ENTRY(at, struct remote_job);
-		n += job->running && job->uid == uid;
+		if (!job->running)
+			break;
+		n += job->uid == uid;
 	}
 	return n;
 }
 
-/* The oldest one of a user for whom not enough are running. Those that no call waits for are dropped. */
+/* Lets the job run in the share of a user whose call waits for it, if one has any left. */
+static bool take_share(struct remote *r, struct remote_job *job) REQUIRES(&r->images->lock)
+{
+	for (struct list *at = job->waiters.next; at != &job->waiters; at = at->next) {
+		uid_t uid = fuse_req_ctx(LIST_ENTRY(at, struct call)->req)->uid;
+		if (running_of(r, uid) >= REMOTE_PER_USER)
+			continue;
+		job->uid = uid;
+		return true;
+	}
+	return false;
+}
+
+/* The oldest one that a user has a share for. Those that no call waits for are dropped. */
 static struct remote_job *next_job(struct remote *r) REQUIRES(&r->images->lock)
 {
 	for (struct list *at = r->jobs.next, *next; at != &r->jobs; at = next) {
@@ -322,7 +360,7 @@ static struct remote_job *next_job(struct remote *r) REQUIRES(&r->images->lock)
 			continue;
 		if (list_empty(&job->waiters))
 			free_job(r, job);
-		else if (running_of(r, job->uid) < REMOTE_PER_USER)
+		else if (take_share(r, job))
 			return job;
 	}
 	return NULL;
@@ -333,6 +371,8 @@ static void do_job(struct remote *r, struct remote_job *job) REQUIRES(&r->images
 	struct list woken;
 	list_init(&woken);
 	job->running = true;
+	list_remove(&job->link);
+	list_append(r->jobs.next, &job->link); /* before the first one */
 	mutex_unlock(&r->images->lock);
 	const struct answer answer = fetch(r, job->id);
 	mutex_lock(&r->images->lock);

@@ -18,7 +18,7 @@
 enum {
 	REMOTE_THREADS = 4,
 	REMOTE_PER_USER = 2,   /* requests at a time */
-	REMOTE_JOBS_MAX = 256, /* ids that calls wait for */
+	REMOTE_JOBS_MAX = 512, /* ids that calls wait for */
 	REMOTE_FILES_MAX = 4096,
 	REMOTE_REFUSED_MAX = 4096,
 };
@@ -45,7 +45,7 @@ struct remote {
 	const struct log *log;
 	int stop_fd; /* becomes readable when the daemon ends */
 
-	struct list jobs; /* waiting or under way */
+	struct list jobs; /* those under way come first */
 	size_t n_jobs;
 	pthread_cond_t wake;
 	bool stopping;

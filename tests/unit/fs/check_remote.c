@@ -470,6 +470,65 @@ static void one_user(void **state)
 	wait_for_calls(9);
 }
 
+/* What another user has asked for already does not wait for that user's share. */
+static void joined_by_another_user(void **state)
+{
+	char id[33];
+	(void)state;
+	t.closed = true;
+	t.answer = -ENOENT;
+	t.again = NOW + 1;
+	remote_start(&t.remote);
+	for (unsigned i = 0; i < 4; i++) {
+		t.uid = i / 2 ? 3 : 0;
+		of_user(id, t.uid, i);
+		assert_int_equal(park(i, id), 0);
+	}
+	wait_for_asking(4); /* each thread has begun, and then waits */
+	open_servers(true);
+	wait_for_calls(4);
+	open_servers(false);
+	t.uid = 1;
+	for (unsigned i = 0; i < 5; i++) {
+		of_user(id, 1, i);
+		assert_int_equal(park(i, id), 0);
+	}
+	wait_for_asking(2);
+	t.uid = 2;
+	assert_int_equal(park(5, id), 0);
+	wait_for_asking(3);
+	/* It took half of the share of the second user. */
+	of_user(id, 2, 0);
+	assert_int_equal(park(6, id), 0);
+	wait_for_asking(4);
+	mutex_lock(&t.f->images.lock);
+	assert_int_equal(t.asking_of[1], 3);
+	assert_int_equal(t.asking_of[2], 1);
+	assert_int_equal(t.remote.n_jobs, 6);
+	mutex_unlock(&t.f->images.lock);
+	open_servers(true);
+	wait_for_calls(7);
+	mutex_lock(&t.f->images.lock);
+	assert_int_equal(t.n_asked, 10);
+	mutex_unlock(&t.f->images.lock);
+}
+
+enum { JOBS_OF_FIRST = REMOTE_JOBS_MAX / 2, JOBS_OF_SECOND = REMOTE_JOBS_MAX / 4 };
+
+/* Parks calls of the user for ids of its own, as many as there is room for. */
+static void park_most(unsigned user, size_t first, size_t n)
+{
+	char id[33];
+	t.uid = user;
+	for (unsigned i = 0; i < n; i++) {
+		of_user(id, user, i);
+		assert_int_equal(park(first + i, id), 0);
+	}
+	assert_int_equal(park(first + n, id), 0); /* for what is waited for already */
+	of_user(id, user, (unsigned)n);
+	assert_int_equal(park(CALLS - 1, id), -EBUSY);
+}
+
 static void most_jobs(void **state)
 {
 	char id[33];
@@ -477,32 +536,30 @@ static void most_jobs(void **state)
 	t.closed = true;
 	t.answer = -ENOENT;
 	t.again = NOW + 1;
-	t.uid = 1;
 	remote_start(&t.remote);
-	for (unsigned i = 0; i < REMOTE_JOBS_MAX; i++) {
-		of_user(id, 1, i);
-		assert_int_equal(park(i, id), 0);
-	}
-	assert_int_equal(park(REMOTE_JOBS_MAX, id), 0); /* for what is waited for already */
-	of_user(id, 1, REMOTE_JOBS_MAX);
-	assert_int_equal(park(REMOTE_JOBS_MAX + 1, id), -EBUSY);
-	/* One that no call waits for any more makes room, and is not asked for. */
+	park_most(1, 0, JOBS_OF_FIRST);
 	wait_for_asking(2);
+	/* One that no call waits for any more makes room, and is not asked for. */
 	mutex_lock(&t.f->images.lock);
 	list_remove(&t.calls[5].link);
 	mutex_unlock(&t.f->images.lock);
+	of_user(id, 1, JOBS_OF_FIRST);
 	assert_int_equal(park(5, id), 0);
-	assert_int_equal(t.remote.n_jobs, REMOTE_JOBS_MAX);
+	assert_int_equal(t.remote.n_jobs, JOBS_OF_FIRST);
+	park_most(2, JOBS_OF_FIRST + 1, JOBS_OF_SECOND);
+	wait_for_asking(4);
+	assert_int_equal(t.remote.n_jobs, JOBS_OF_FIRST + JOBS_OF_SECOND);
 	mutex_lock(&t.f->images.lock);
-	for (unsigned i = 2; i < REMOTE_JOBS_MAX; i++)
-		list_remove(&t.calls[i].link);
-	list_remove(&t.calls[REMOTE_JOBS_MAX].link);
+	for (unsigned i = 0; i < JOBS_OF_FIRST + JOBS_OF_SECOND + 2; i++)
+		if (i > 1 && i != JOBS_OF_FIRST + 1 && i != JOBS_OF_FIRST + 2) /* these four are asked for */
+			list_remove(&t.calls[i].link);
 	mutex_unlock(&t.f->images.lock);
 	open_servers(true);
-	wait_for_calls(2);
+	wait_for_calls(4);
+	t.uid = 0;
 	ask(OTHER_ID);
 	mutex_lock(&t.f->images.lock);
-	assert_int_equal(t.n_asked, 3);
+	assert_int_equal(t.n_asked, 5);
 	assert_int_equal(t.remote.n_jobs, 0);
 	mutex_unlock(&t.f->images.lock);
 }
@@ -554,6 +611,47 @@ static void found_in_source_meanwhile(void **state)
 	assert_true(list_empty(&woken));
 	open_servers(true);
 	wait_for_calls(1); /* the other one */
+}
+
+/* Calls that named it by the beginning of its id continue once the look is over. */
+static void found_in_source_by_its_beginning(void **state)
+{
+	const struct source s = debug_file();
+	const struct finding finding = {
+		.id = BUILD_ID, .at = {s.path, t.f->top, true, t.f->pass}, .source = s};
+	char beginning[33];
+	struct call late = {.runners = &t.runners};
+	struct list woken;
+	(void)state;
+	scanned(t.f, 0);
+	list_init(&woken);
+	t.closed = true;
+	t.answer = -ENOENT;
+	t.again = NOW + 1;
+	remote_start(&t.remote);
+	snprintf(beginning, sizeof(beginning), "%.32s", BUILD_ID);
+	assert_int_equal(park(0, beginning), 0);
+	assert_int_equal(park(1, OTHER_ID), 0);
+	wait_for_asking(2);
+	assert_int_equal(lookup(beginning, &late.wait), -EAGAIN);
+	assert_int_equal(images_add(&t.f->images, &finding, &woken), 0);
+	assert_true(list_empty(&woken));
+	images_looked(&t.f->images, &woken);
+	assert_ptr_equal(list_take(&woken), &t.calls[0].link);
+	assert_true(list_empty(&woken));
+	/* Found between the attempt and parking. */
+	mutex_lock(&t.f->images.lock);
+	assert_int_equal(late.wait.park(late.wait.object, &late), -EAGAIN);
+	mutex_unlock(&t.f->images.lock);
+	/* Likewise by a scan. */
+	const struct source s2 = WITH(debug_file(), w.ino = 9, w.pass = t.f->pass);
+	const struct finding second = {
+		.id = OTHER_ID "ff", .at = {s2.path, t.f->top, true, t.f->pass}, .source = s2};
+	assert_int_equal(images_add(&t.f->images, &second, &woken), 0);
+	assert_true(list_empty(&woken));
+	images_scanned(&t.f->images, t.f->pass, &(struct scan_report){.err = 0}, &woken);
+	assert_ptr_equal(list_take(&woken), &t.calls[1].link);
+	assert_true(list_empty(&woken));
 }
 
 /* ---- Files ---- */
@@ -633,9 +731,11 @@ int main(void)
 		TEST(wrong_files),
 		TEST(shares_of_users),
 		TEST(one_user),
+		TEST(joined_by_another_user),
 		TEST(most_jobs),
 		TEST(calls_that_end),
 		TEST(found_in_source_meanwhile),
+		TEST(found_in_source_by_its_beginning),
 		TEST(files_that_are_gone),
 		TEST(most_files),
 	};
