@@ -412,8 +412,8 @@ void revision_set_state(struct images *images, struct revision *rev, enum revisi
 	rev->state = state;
 }
 
-/* The revision becomes stale: requests for its inode numbers fail with ESTALE, so that paths are looked up
- * again. */
+/* The revision becomes stale: requests for its inode numbers soon fail with ESTALE, so that paths are looked
+ * up again. */
 static void retire(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
 	struct list dropped;

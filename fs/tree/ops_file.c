@@ -64,8 +64,10 @@ static int open_node(struct call *call)
 		return -ESTALE;
 	if (node.is == NODE_IS_SNAPSHOT)
 		return node.content ? open_kept(call, (struct open_file){.content = node.content}) : -ESTALE;
+	/* Content that was dropped can only be made again from the present version. */
+	bool gone = node.content ? revision_is_expired(node.revision) : revision_is_stale(node.revision);
 	content_put(node.content);
-	return revision_is_expired(node.revision) ? -ESTALE : open_stateless(call);
+	return gone ? -ESTALE : open_stateless(call);
 }
 
 static int open_attempt(struct call *call)
