@@ -22,11 +22,15 @@ enum {
 	SILENCE_SECONDS = 10,
 	/* For how long a fault of this machine is remembered. */
 	FAULT_SECONDS = 10,
+	/* Users whose shares an id may be asked for in. */
+	JOB_USERS_MAX = 8,
 };
 
 struct remote_job {
 	struct list link;
 	struct list waiters;
+	uid_t users[JOB_USERS_MAX]; /* of the first calls, each once */
+	unsigned n_users;
 	uid_t uid; /* of the first call; while it runs, of the one in whose share it runs */
 	bool running;
 	char id[ID_TEXT_SIZE];
@@ -134,7 +138,7 @@ static void drop_abandoned_jobs(struct remote *r) REQUIRES(&r->images->lock)
 	}
 }
 
-/* One user may have half of what the others leave, so that the next one always finds room. */
+/* One user may have half of what the others leave, so that the next one finds room. */
 static bool has_room(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
 {
 	size_t own = 0;
@@ -159,6 +163,31 @@ static struct remote_job *add_job(struct remote *r, const struct call *call) REQ
 	return job;
 }
 
+static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
+{
+	unsigned n = 0;
+	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
+		const struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		if (!job->running)
+			break;
+		n += job->uid == uid;
+	}
+	return n;
+}
+
+static void add_waiter(struct remote *r, struct remote_job *job, struct call *call) REQUIRES(&r->images->lock)
+{
+	uid_t uid = fuse_req_ctx(call->req)->uid;
+	unsigned i = 0;
+	while (i < job->n_users && job->users[i] != uid)
+		i++;
+	if (i == job->n_users && i < JOB_USERS_MAX)
+		job->users[job->n_users++] = uid;
+	list_append(&job->waiters, &call->link);
+	if (!job->running && running_of(r, uid) < REMOTE_PER_USER)
+		pthread_cond_signal(&r->wake);
+}
+
 /* See struct wait. */
 static int park(void *object, struct call *call)
 {
@@ -178,8 +207,7 @@ static int park(void *object, struct call *call)
 		job = add_job(r, call);
 	if (!job)
 		return -EBUSY;
-	list_append(&job->waiters, &call->link);
-	pthread_cond_signal(&r->wake); /* it may run in the share of this user */
+	add_waiter(r, job, call);
 	return 0;
 }
 
@@ -325,43 +353,31 @@ static struct answer fetch(struct remote *r, const char *id)
 
 /* ---- Threads ---- */
 
-static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
+/* Lets the job run in the share of a user who waits for it and for whom less than @most are running. */
+static bool take_share(struct remote *r, struct remote_job *job, unsigned most) REQUIRES(&r->images->lock)
 {
-	unsigned n = 0;
-	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
-		const struct remote_job *job = LIST_ENTRY(at, struct remote_job);
-		if (!job->running)
-			break;
-		n += job->uid == uid;
-	}
-	return n;
-}
-
-/* Lets the job run in the share of a user whose call waits for it, if one has any left. */
-static bool take_share(struct remote *r, struct remote_job *job) REQUIRES(&r->images->lock)
-{
-	for (struct list *at = job->waiters.next; at != &job->waiters; at = at->next) {
-		uid_t uid = fuse_req_ctx(LIST_ENTRY(at, struct call)->req)->uid;
-		if (running_of(r, uid) >= REMOTE_PER_USER)
+	for (unsigned i = 0; i < job->n_users; i++) {
+		if (running_of(r, job->users[i]) >= most)
 			continue;
-		job->uid = uid;
+		job->uid = job->users[i];
 		return true;
 	}
 	return false;
 }
 
-/* The oldest one that a user has a share for. Those that no call waits for are dropped. */
+/*
+ * The oldest one of a user for whom none is running; else of one for whom not enough are. Those that no call
+ * waits for are dropped.
+ */
 static struct remote_job *next_job(struct remote *r) REQUIRES(&r->images->lock)
 {
-	for (struct list *at = r->jobs.next, *next; at != &r->jobs; at = next) {
-		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
-		next = at->next;
-		if (job->running)
-			continue;
-		if (list_empty(&job->waiters))
-			free_job(r, job);
-		else if (take_share(r, job))
-			return job;
+	drop_abandoned_jobs(r);
+	for (unsigned most = 1; most <= REMOTE_PER_USER; most++) {
+		for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
+			struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+			if (!job->running && take_share(r, job, most))
+				return job;
+		}
 	}
 	return NULL;
 }

@@ -38,7 +38,8 @@ static struct servers {
 	struct call calls[CALLS];
 	uid_t uid; /* of the next calls */
 	/* Guarded by the lock of images: */
-	bool closed;           /* no server answers until it is opened */
+	bool closed;           /* no server answers until it is opened, */
+	unsigned let_through;  /* but for so many requests */
 	unsigned n_asked;      /* since the start */
 	unsigned asking;       /* now */
 	unsigned asking_of[4]; /* for user 0 to 3 */
@@ -88,8 +89,9 @@ void __wrap_fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size,
 	t.asking++;
 	t.asking_of[user]++;
 	pthread_cond_broadcast(&t.changed);
-	while (t.closed)
+	while (t.closed && !t.let_through)
 		mutex_wait(&t.f->images.lock, &t.changed);
+	t.let_through -= t.closed;
 	t.asking--;
 	t.asking_of[user]--;
 	snprintf(ret->path, sizeof(ret->path), "%s/fetched", t.dir);
@@ -513,6 +515,36 @@ static void joined_by_another_user(void **state)
 	mutex_unlock(&t.f->images.lock);
 }
 
+/* Two users with many ids leave no thread free, but the next one is a third user's. */
+static void user_without_a_request(void **state)
+{
+	char id[33];
+	(void)state;
+	t.closed = true;
+	t.answer = -ENOENT;
+	t.again = NOW + 1;
+	remote_start(&t.remote);
+	for (unsigned i = 0; i < 8; i++) {
+		t.uid = 1 + i / 4;
+		of_user(id, t.uid, i);
+		assert_int_equal(park(i, id), 0);
+	}
+	wait_for_asking(4);
+	t.uid = 3;
+	of_user(id, 3, 0);
+	assert_int_equal(park(8, id), 0);
+	mutex_lock(&t.f->images.lock);
+	assert_int_equal(t.asking_of[3], 0);
+	t.let_through = 1;
+	pthread_cond_broadcast(&t.changed);
+	while (t.n_asked < 5)
+		mutex_wait(&t.f->images.lock, &t.changed);
+	assert_int_equal(t.asking_of[3], 1);
+	mutex_unlock(&t.f->images.lock);
+	open_servers(true);
+	wait_for_calls(9);
+}
+
 enum { JOBS_OF_FIRST = REMOTE_JOBS_MAX / 2, JOBS_OF_SECOND = REMOTE_JOBS_MAX / 4 };
 
 /* Parks calls of the user for ids of its own, as many as there is room for. */
@@ -732,6 +764,7 @@ int main(void)
 		TEST(shares_of_users),
 		TEST(one_user),
 		TEST(joined_by_another_user),
+		TEST(user_without_a_request),
 		TEST(most_jobs),
 		TEST(calls_that_end),
 		TEST(found_in_source_meanwhile),
