@@ -26,7 +26,7 @@
 #define BUILD_ID "00112233445566778899aabbccddeeff00112233"
 #define OTHER_ID "0123456789abcdef0123456789abcdef"
 
-enum { NOW = 1000000 /* seconds */, CALLS = REMOTE_JOBS_MAX + 4 };
+enum { NOW = 1000000 /* seconds */, CALLS = REMOTE_JOBS_MAX + 4, USERS = 12 };
 
 static struct servers {
 	struct images_fixture *f;
@@ -69,7 +69,7 @@ int __wrap_identify(struct identifier *identifier, int fd, uint64_t size, uint64
 
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {
-	static struct fuse_ctx contexts[4];
+	static struct fuse_ctx contexts[USERS];
 	size_t user = (size_t)(uintptr_t)req;
 	assert_true(user < ARRAY_SIZE(contexts));
 	contexts[user].uid = (uid_t)user;
@@ -545,6 +545,34 @@ static void user_without_a_request(void **state)
 	wait_for_calls(9);
 }
 
+/* More than an id keeps, which the sanitizers' builds tell. */
+static void many_users_of_one_id(void **state)
+{
+	char id[33];
+	(void)state;
+	t.closed = true;
+	t.answer = -ENOENT;
+	t.again = NOW + 1;
+	remote_start(&t.remote);
+	for (unsigned i = 0; i < 4; i++) {
+		t.uid = 1 + i / 2;
+		of_user(id, t.uid, i);
+		assert_int_equal(park(i, id), 0);
+	}
+	wait_for_asking(4);
+	of_user(id, 3, 0);
+	for (t.uid = 0; t.uid < USERS; t.uid++)
+		assert_int_equal(park(4 + t.uid, id), 0);
+	mutex_lock(&t.f->images.lock);
+	assert_int_equal(t.remote.n_jobs, 5);
+	mutex_unlock(&t.f->images.lock);
+	open_servers(true);
+	wait_for_calls(4 + USERS);
+	mutex_lock(&t.f->images.lock);
+	assert_int_equal(t.n_asked, 5);
+	mutex_unlock(&t.f->images.lock);
+}
+
 enum { JOBS_OF_FIRST = REMOTE_JOBS_MAX / 2, JOBS_OF_SECOND = REMOTE_JOBS_MAX / 4 };
 
 /* Parks calls of the user for ids of its own, as many as there is room for. */
@@ -765,6 +793,7 @@ int main(void)
 		TEST(one_user),
 		TEST(joined_by_another_user),
 		TEST(user_without_a_request),
+		TEST(many_users_of_one_id),
 		TEST(most_jobs),
 		TEST(calls_that_end),
 		TEST(found_in_source_meanwhile),
