@@ -414,15 +414,32 @@ static void of_user(char ret[static 33], unsigned user, unsigned number)
 	snprintf(ret, 33, "%02x%030x", user, number);
 }
 
+/* The servers have nothing, and say so once they are opened. */
+static void start_closed(void)
+{
+	t.closed = true;
+	t.answer = -ENOENT;
+	t.again = NOW + 1;
+	remote_start(&t.remote);
+}
+
+/* Parks @n calls of the user from call @first on, each for an id of its own. */
+static void park_of_user(unsigned user, size_t first, size_t n)
+{
+	char id[33];
+	t.uid = user;
+	for (unsigned i = 0; i < n; i++) {
+		of_user(id, user, i);
+		assert_int_equal(park(first + i, id), 0);
+	}
+}
+
 /* Two requests of a user, four of all; calls for the same id share one. */
 static void shares_of_users(void **state)
 {
 	char id[33];
 	(void)state;
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
+	start_closed();
 	for (unsigned i = 0; i < 12; i++) {
 		t.uid = 1 + i % 3 / 2; /* of user 1 most */
 		of_user(id, t.uid, i);
@@ -448,21 +465,11 @@ static void shares_of_users(void **state)
 /* One user has two requests, however many threads there are, and then the others. */
 static void one_user(void **state)
 {
-	char id[33];
 	(void)state;
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	t.uid = 3;
-	remote_start(&t.remote);
-	for (unsigned i = 0; i < 8; i++) {
-		of_user(id, 3, i);
-		assert_int_equal(park(i, id), 0);
-	}
+	start_closed();
+	park_of_user(3, 0, 8);
 	wait_for_asking(2);
-	t.uid = 2;
-	of_user(id, 2, 0);
-	assert_int_equal(park(8, id), 0);
+	park_of_user(2, 8, 1);
 	wait_for_asking(3);
 	mutex_lock(&t.f->images.lock);
 	assert_int_equal(t.asking_of[3], 2);
@@ -477,24 +484,15 @@ static void joined_by_another_user(void **state)
 {
 	char id[33];
 	(void)state;
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
-	for (unsigned i = 0; i < 4; i++) {
-		t.uid = i / 2 ? 3 : 0;
-		of_user(id, t.uid, i);
-		assert_int_equal(park(i, id), 0);
-	}
+	start_closed();
+	park_of_user(0, 0, 2);
+	park_of_user(3, 2, 2);
 	wait_for_asking(4); /* each thread has begun, and then waits */
 	open_servers(true);
 	wait_for_calls(4);
 	open_servers(false);
-	t.uid = 1;
-	for (unsigned i = 0; i < 5; i++) {
-		of_user(id, 1, i);
-		assert_int_equal(park(i, id), 0);
-	}
+	park_of_user(1, 0, 5);
+	of_user(id, 1, 4);
 	wait_for_asking(2);
 	t.uid = 2;
 	assert_int_equal(park(5, id), 0);
@@ -518,21 +516,12 @@ static void joined_by_another_user(void **state)
 /* Two users with many ids leave no thread free, but the next one is a third user's. */
 static void user_without_a_request(void **state)
 {
-	char id[33];
 	(void)state;
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
-	for (unsigned i = 0; i < 8; i++) {
-		t.uid = 1 + i / 4;
-		of_user(id, t.uid, i);
-		assert_int_equal(park(i, id), 0);
-	}
+	start_closed();
+	park_of_user(1, 0, 4);
+	park_of_user(2, 4, 4);
 	wait_for_asking(4);
-	t.uid = 3;
-	of_user(id, 3, 0);
-	assert_int_equal(park(8, id), 0);
+	park_of_user(3, 8, 1);
 	mutex_lock(&t.f->images.lock);
 	assert_int_equal(t.asking_of[3], 0);
 	t.let_through = 1;
@@ -550,15 +539,9 @@ static void many_users_of_one_id(void **state)
 {
 	char id[33];
 	(void)state;
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
-	for (unsigned i = 0; i < 4; i++) {
-		t.uid = 1 + i / 2;
-		of_user(id, t.uid, i);
-		assert_int_equal(park(i, id), 0);
-	}
+	start_closed();
+	park_of_user(1, 0, 2);
+	park_of_user(2, 2, 2);
 	wait_for_asking(4);
 	of_user(id, 3, 0);
 	for (t.uid = 0; t.uid < USERS; t.uid++)
@@ -579,11 +562,8 @@ enum { JOBS_OF_FIRST = REMOTE_JOBS_MAX / 2, JOBS_OF_SECOND = REMOTE_JOBS_MAX / 4
 static void park_most(unsigned user, size_t first, size_t n)
 {
 	char id[33];
-	t.uid = user;
-	for (unsigned i = 0; i < n; i++) {
-		of_user(id, user, i);
-		assert_int_equal(park(first + i, id), 0);
-	}
+	park_of_user(user, first, n);
+	of_user(id, user, (unsigned)n - 1);
 	assert_int_equal(park(first + n, id), 0); /* for what is waited for already */
 	of_user(id, user, (unsigned)n);
 	assert_int_equal(park(CALLS - 1, id), -EBUSY);
@@ -593,10 +573,7 @@ static void most_jobs(void **state)
 {
 	char id[33];
 	(void)state;
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
+	start_closed();
 	park_most(1, 0, JOBS_OF_FIRST);
 	wait_for_asking(2);
 	/* One that no call waits for any more makes room, and is not asked for. */
@@ -659,10 +636,7 @@ static void found_in_source_meanwhile(void **state)
 	struct list woken;
 	(void)state;
 	list_init(&woken);
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
+	start_closed();
 	assert_int_equal(park(0, BUILD_ID), 0);
 	assert_int_equal(park(1, OTHER_ID), 0);
 	wait_for_asking(2);
@@ -685,10 +659,7 @@ static void found_in_source_by_its_beginning(void **state)
 	(void)state;
 	scanned(t.f, 0);
 	list_init(&woken);
-	t.closed = true;
-	t.answer = -ENOENT;
-	t.again = NOW + 1;
-	remote_start(&t.remote);
+	start_closed();
 	snprintf(beginning, sizeof(beginning), "%.32s", BUILD_ID);
 	assert_int_equal(park(0, beginning), 0);
 	assert_int_equal(park(1, OTHER_ID), 0);
