@@ -1,11 +1,14 @@
 /* gsym verify: a GSYM file against the format's rules, and against the object file it was made from. */
-#include "convert/cli/convert/check.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/convert/compare.h"
 #include "convert/cli/message.h"
+#include "gsym/check/check.h"
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <string.h>
+
+enum { FAULTS_SHOWN = 100 };
 
 struct verification {
 	const char *against; /* NULL: nothing to compare with */
@@ -21,15 +24,36 @@ static const struct command_option options[] = {
 	{0},
 };
 
+/* The faults of one file, of which the first are printed. */
+struct file_faults {
+	const char *path;
+	uint64_t n;
+};
+
+static bool print_fault(void *user, const char *text)
+{
+	struct file_faults *faults = user;
+	if (faults->n++ >= FAULTS_SHOWN)
+		return true;
+	if (strncmp(text, faults->path, strlen(faults->path)) ==
+	    0) /* those of the decoder begin with the file */
+		complain("%s", text);
+	else
+		complain("%s: %s", faults->path, text);
+	return true;
+}
+
 static int check(const struct gsym_reader *reader, const char *path)
 {
-	uint64_t faults = 0;
-	int err = check_gsym(reader, path, &faults);
+	struct file_faults faults = {.path = path};
+	int err = check_gsym(reader, &(struct check_report){print_fault, &faults});
+	if (faults.n > FAULTS_SHOWN)
+		complain("%s: %" PRIu64 " more faults", path, faults.n - FAULTS_SHOWN);
 	if (err)
 		return fail(path, err, NULL);
 	say(stdout, "%s: %" PRIu32 " functions, %" PRIu64 " faults", path,
-	    gsym_reader_info(reader)->num_addresses, faults);
-	return faults ? STATUS_FAILED : STATUS_OK;
+	    gsym_reader_info(reader)->num_addresses, faults.n);
+	return faults.n ? STATUS_FAILED : STATUS_OK;
 }
 
 static int verify_file(const struct verification *v, const char *path)

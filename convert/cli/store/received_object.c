@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "convert/cli/convert/check.h"
+#include "gsym/check/check.h"
 #include "convert/store/store_object.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"

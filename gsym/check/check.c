@@ -1,36 +1,31 @@
-#include "convert/cli/convert/check.h"
-
-#include "gsym/base/diag.h"
-#include "gsym/read/reader.h"
-#include "convert/cli/message.h"
+#include "gsym/check/check.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
+#include <stdio.h>
+
+#include "gsym/base/diag.h"
+#include "gsym/read/reader.h"
 
 enum {
-	FAULTS_SHOWN = 100,
 	/* Bytes of records decoded, in sizes of the file: equal functions share a record. */
 	RECORDS_SHARED = 16,
 };
 
 struct format_check {
 	const struct gsym_reader *reader;
-	const char *path;
-	const atomic_bool *canceled; /* NULL: faults are printed; else the first one ends it */
-	struct gsym_diag *first;     /* NULL, or for that */
-	uint64_t faults;
+	const struct check_report *report;
+	const atomic_bool *canceled; /* NULL: the check is neither canceled nor bounded by RECORDS_SHARED */
+	bool is_ended;               /* by the report */
 };
 
-/* Whether the rest need not be looked at. */
 static bool is_settled(const struct format_check *c)
 {
-	return c->canceled && (c->faults || atomic_load_explicit(c->canceled, memory_order_relaxed));
+	return c->is_ended || (c->canceled && atomic_load_explicit(c->canceled, memory_order_relaxed));
 }
 
 static void fault(struct format_check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Diagnostics of the decoder begin with the file. */
 static void fault(struct format_check *c, const char *fmt, ...)
 {
 	char text[512];
@@ -38,17 +33,8 @@ static void fault(struct format_check *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	if (c->faults++ >= FAULTS_SHOWN)
-		return;
-	if (c->canceled) {
-		if (c->faults == 1)
-			diag_set(c->first, -EBADMSG, "%s", text);
-		return;
-	}
-	if (strncmp(text, c->path, strlen(c->path)) == 0)
-		complain("%s", text);
-	else
-		complain("%s: %s", c->path, text);
+	if (!c->is_ended)
+		c->is_ended = !c->report->fault(c->report->user, text);
 }
 
 static uint64_t offset_of(const struct format_check *c, const void *at)
@@ -132,21 +118,32 @@ static int check_all(struct format_check *c)
 	return check_records(c);
 }
 
-int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret_faults)
+int check_gsym(const struct gsym_reader *reader, const struct check_report *report)
 {
-	struct format_check c = {.reader = reader, .path = path};
-	int err = check_all(&c);
-	if (c.faults > FAULTS_SHOWN)
-		complain("%s: %" PRIu64 " more faults", path, c.faults - FAULTS_SHOWN);
-	*ret_faults = c.faults;
-	return err;
+	return check_all(&(struct format_check){.reader = reader, .report = report});
+}
+
+/* The first fault of a file. */
+struct first_fault {
+	struct gsym_diag *diag;
+	bool is_met;
+};
+
+static bool note_first(void *user, const char *text)
+{
+	struct first_fault *first = user;
+	first->is_met = true;
+	diag_set(first->diag, -EBADMSG, "%s", text);
+	return false;
 }
 
 int check_gsym_first(const struct gsym_reader *reader, const atomic_bool *canceled, struct gsym_diag *diag)
 {
-	struct format_check c = {.reader = reader, .path = "", .canceled = canceled, .first = diag};
+	struct first_fault first = {.diag = diag};
+	struct check_report report = {note_first, &first};
+	struct format_check c = {.reader = reader, .report = &report, .canceled = canceled};
 	int err = check_all(&c);
-	if (err || c.faults)
+	if (err || first.is_met)
 		return err ? err : -EBADMSG;
 	return is_settled(&c) ? -ECANCELED : 0;
 }
