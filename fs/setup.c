@@ -17,6 +17,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
 #include "convert/run/share/share_service.h"
+#include "convert/run/share/share_turn.h"
 #include "convert/os/guard.h"
 #include "convert/worker/child.h"
 #include "fs/answer/symbol_names.h"
@@ -345,6 +346,7 @@ static void setup_converter(struct gsymfs *fs)
 		.worker = fs->worker,
 		.zygote = &fs->zygote,
 		.cache = &fs->cache,
+		.store = fs->share.store ? &share_store : NULL,
 		.share = fs->share.store ? &fs->share : NULL,
 		.slots = &fs->slots,
 		.counters = &fs->counters,

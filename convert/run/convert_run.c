@@ -24,9 +24,9 @@
 #include "convert/run/inputs.h"
 #include "convert/run/job_files.h"
 #include "convert/run/order.h"
+#include "convert/run/result_store.h"
 #include "convert/run/verdict.h"
 #include "convert/run/run_slots.h"
-#include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
@@ -140,15 +140,16 @@ static int take_message(struct convert_job *job, const struct child *child, cons
 static int await_either(struct convert_job *job, struct share_turn *turn, const struct child *child,
 			int stop_fd, int64_t deadline)
 {
+	const struct result_store *store = job->converter->store;
 	int fd;
-	while ((fd = share_pending_fd(turn)) >= 0) {
+	while ((fd = store ? store->pending_fd(turn) : -1) >= 0) {
 		struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
 				       {.fd = child->sock, .events = POLLIN},
 				       {.fd = stop_fd, .events = POLLIN}};
 		int64_t left = deadline - monotonic_ms();
 		if (poll(fds, 3, left < 0 ? 0 : left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR)
 			return 0;
-		if (fds[0].revents && share_has_arrived(job, turn))
+		if (fds[0].revents && store->has_arrived(job, turn))
 			return -EALREADY;
 		if (fds[1].revents || fds[2].revents || left <= 0)
 			return 0;
@@ -204,7 +205,7 @@ static void work(struct convert_job *job, struct share_turn *turn)
 	report_worker(job, 0);
 	int status = child_finish(&child, &usage);
 	if (why == -EALREADY) {
-		share_adopt(job, turn);
+		job->converter->store->adopt(job, turn);
 		return;
 	}
 	zygote_note_end(job->converter->zygote, status);
@@ -240,12 +241,13 @@ static void report(const struct convert_job *job)
 /* In a slot, for which the store had time to answer after all. */
 static void work_or_adopt(struct convert_job *job, struct share_turn *turn)
 {
+	const struct result_store *store = job->converter->store;
 	struct run_slots *slots = job->converter->slots;
 	if (!job->has_slot)
 		job->has_slot = run_slot_take(slots, -1);
 	job->started_ms = monotonic_ms();
-	if (turn && share_has_arrived(job, turn))
-		share_adopt(job, turn);
+	if (turn && store->has_arrived(job, turn))
+		store->adopt(job, turn);
 	else
 		work(job, turn);
 	run_slot_give(slots);
@@ -267,17 +269,19 @@ static bool convert(const struct converter *converter, const struct convert_requ
 		.fragment = -1,
 		.started_ms = monotonic_ms(),
 	};
+	const struct result_store *store = converter->store;
 	struct share_turn *turn = request->turn ? TAKE(*request->turn) : NULL;
-	if (job_prepare(&job) == 0 && share_take(&job, &turn) == SHARE_CONVERT) {
+	if (job_prepare(&job) == 0 && (!store || store->take(&job, &turn) == SHARE_CONVERT)) {
 		work_or_adopt(&job, turn);
 		invariant(!ret->handle == (ret->verdict != VERDICT_READY));
 		if (!ret->adopted)
 			ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
-		ret->offer = share_offer(&job, turn);
+		ret->offer = store ? store->offer(&job, turn) : NULL;
 	}
 	if (ret->verdict == VERDICT_ELSEWHERE && request->turn)
 		*request->turn = TAKE(turn);
-	share_turn_end(converter->share, turn);
+	if (store)
+		store->end(converter->share, turn);
 	if (!job.no_room)
 		report(&job);
 	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER ||

@@ -8,6 +8,7 @@
 #include "convert/run/counters.h"
 #include "convert/run/debuginfod.h"
 #include "convert/run/neighbour.h"
+#include "convert/run/result_store.h"
 
 /* The version of GSYM that images are converted to: as in struct convert_options, the one that holds them. */
 enum { IMAGE_GSYM_VERSION = 0 };
@@ -21,8 +22,9 @@ struct converter {
 	struct search_path search;
 	struct fetcher *fetcher; /* used only if @search has servers */
 	struct cache *cache;
-	struct share *share;     /* the store that hosts share; NULL: none */
-	struct run_slots *slots; /* of workers; NULL: as many as there are callers */
+	const struct result_store *store; /* that hosts share; NULL: none */
+	struct share *share;              /* of @store */
+	struct run_slots *slots;          /* of workers; NULL: as many as there are callers */
 	struct run_counters *counters;
 	const struct log *log;
 	uint64_t memory; /* bytes */

@@ -156,6 +156,7 @@ static int use_image(void *user, const struct converter *converter, const struct
 	uint8_t digest[STORE_DIGEST];
 	struct image_work w = {use->o, *converter, *request, fd, .diag = diag};
 	w.o->share.cache = converter->cache;
+	w.converter.store = &share_store;
 	w.converter.share = &w.o->share;
 	w.converter.merged = !w.o->options.unmerged;
 	w.converter.search.servers = w.o->servers;

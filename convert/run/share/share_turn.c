@@ -357,7 +357,7 @@ static enum share_step attempt(struct share *share, struct share_turn *turn, str
 	return turn->lease.held && turn->hold && !was_ours ? attempt(share, turn, job) : step;
 }
 
-enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn)
+static enum share_step take_or_wait(struct convert_job *job, struct share_turn **ret_turn)
 {
 	struct share *share = job->converter->share;
 	if (!is_sharing(job))
@@ -394,12 +394,12 @@ int64_t share_turn_hurry(const struct share *share, struct share_turn *turn)
 
 /* ---- While the worker runs ---- */
 
-int share_pending_fd(const struct share_turn *turn)
+static int pending_fd(const struct share_turn *turn)
 {
 	return turn && turn->call ? store_call_fd(turn->call) : -1;
 }
 
-bool share_has_arrived(struct convert_job *job, struct share_turn *turn)
+static bool has_arrived(struct convert_job *job, struct share_turn *turn)
 {
 	struct share *share = job->converter->share;
 	struct store_reply reply;
@@ -409,7 +409,7 @@ bool share_has_arrived(struct convert_job *job, struct share_turn *turn)
 	return true;
 }
 
-void share_adopt(struct convert_job *job, struct share_turn *turn)
+static void adopt(struct convert_job *job, struct share_turn *turn)
 {
 	struct outcome *out = job->out;
 	int err = share_found_adopt(&turn->found, job);
@@ -436,7 +436,7 @@ static bool is_to_be_given(const struct convert_job *job, const struct share_tur
 	return turn && settled && !out->adopted && !job->in_memory && !job->fetch_failure && !turn->keeps;
 }
 
-struct share_offer *share_offer(const struct convert_job *job, struct share_turn *turn)
+static struct share_offer *make_offer(const struct convert_job *job, struct share_turn *turn)
 {
 	if (turn && job->out->verdict == VERDICT_READY && !job->out->adopted)
 		note_pace(job->converter->share, job);
@@ -470,3 +470,12 @@ void share_turn_end(struct share *share, struct share_turn *turn)
 	share_facts_deinit(&turn->facts);
 	free(turn);
 }
+
+const struct result_store share_store = {
+	.take = take_or_wait,
+	.pending_fd = pending_fd,
+	.has_arrived = has_arrived,
+	.adopt = adopt,
+	.offer = make_offer,
+	.end = share_turn_end,
+};

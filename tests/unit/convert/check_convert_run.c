@@ -84,12 +84,6 @@ int __wrap_child_receive(const struct child *child, int stop_fd, int64_t deadlin
 			 union worker_message *ret);
 void __wrap_child_kill(const struct child *child);
 int __wrap_child_finish(struct child *child, struct rusage *ret_usage);
-enum share_step __wrap_share_take(struct convert_job *job, struct share_turn **turn);
-int __wrap_share_pending_fd(const struct share_turn *turn);
-bool __wrap_share_has_arrived(struct convert_job *job, struct share_turn *turn);
-void __wrap_share_adopt(struct convert_job *job, struct share_turn *turn);
-struct share_offer *__wrap_share_offer(const struct convert_job *job, struct share_turn *turn);
-void __wrap_share_turn_end(struct share *share, struct share_turn *turn);
 bool __wrap_run_slot_take(struct run_slots *slots, int event);
 void __wrap_run_slot_give(struct run_slots *slots);
 void __wrap_zygote_note_end(struct zygote *zygote, int status);
@@ -230,7 +224,7 @@ int __wrap_child_finish(struct child *child, struct rusage *ret_usage)
 	return 42;
 }
 
-enum share_step __wrap_share_take(struct convert_job *job, struct share_turn **turn)
+static enum share_step store_take(struct convert_job *job, struct share_turn **turn)
 {
 	if (with.has_store && !*turn)
 		*turn = (struct share_turn *)&with;
@@ -241,18 +235,18 @@ enum share_step __wrap_share_take(struct convert_job *job, struct share_turn **t
 	return with.share;
 }
 
-int __wrap_share_pending_fd(const struct share_turn *turn)
+static int store_pending_fd(const struct share_turn *turn)
 {
 	return turn ? STORE_FD : -1;
 }
 
-bool __wrap_share_has_arrived(struct convert_job *job, struct share_turn *turn)
+static bool store_has_arrived(struct convert_job *job, struct share_turn *turn)
 {
 	assert_true(job && turn);
 	return ++n_looks == with.arrives_at;
 }
 
-void __wrap_share_adopt(struct convert_job *job, struct share_turn *turn)
+static void store_adopt(struct convert_job *job, struct share_turn *turn)
 {
 	assert_non_null(turn);
 	note("adopt");
@@ -260,19 +254,28 @@ void __wrap_share_adopt(struct convert_job *job, struct share_turn *turn)
 	job->out->adopted = true;
 }
 
-struct share_offer *__wrap_share_offer(const struct convert_job *job, struct share_turn *turn)
+static struct share_offer *store_offer(const struct convert_job *job, struct share_turn *turn)
 {
 	assert_true(job && !turn == !with.has_store);
 	note("offer");
 	return NULL;
 }
 
-void __wrap_share_turn_end(struct share *share, struct share_turn *turn)
+static void store_end_turn(struct share *share, struct share_turn *turn)
 {
 	(void)share;
 	if (turn)
 		note("end-turn");
 }
+
+static const struct result_store the_store = {
+	.take = store_take,
+	.pending_fd = store_pending_fd,
+	.has_arrived = store_has_arrived,
+	.adopt = store_adopt,
+	.offer = store_offer,
+	.end = store_end_turn,
+};
 
 bool __wrap_run_slot_take(struct run_slots *slots, int event)
 {
@@ -370,7 +373,7 @@ static void fragment(void *asker, struct handle *handle)
 static struct outcome run(const char *want)
 {
 	const int stop_fd = STOP_FD;
-	const struct converter converter = {.seconds = SECONDS, .stop_fd = -1};
+	const struct converter converter = {.store = &the_store, .seconds = SECONDS, .stop_fd = -1};
 	struct share_turn *turn = NULL;
 	const struct convert_request request = {.id = "0123",
 						.source = {.path = "a"},

@@ -392,7 +392,7 @@ static int tear_down(void **state)
 static enum share_step take(void)
 {
 	did[0] = 0;
-	return share_take(&job, &turn);
+	return share_store.take(&job, &turn);
 }
 
 /* ---- Not at all ---- */
@@ -410,8 +410,8 @@ static void not_shared(void **state)
 	converter.share = NULL;
 	assert_int_equal(take(), SHARE_CONVERT);
 	assert_null(turn);
-	assert_int_equal(share_pending_fd(NULL), -1);
-	assert_null(share_offer(&job, NULL));
+	assert_int_equal(share_store.pending_fd(NULL), -1);
+	assert_null(share_store.offer(&job, NULL));
 	share_turn_end(&share, NULL);
 }
 
@@ -446,8 +446,8 @@ static void found(void **state)
 	assert_true(out.adopted);
 	assert_ptr_equal(out.handle, one_handle);
 	assert_string_equal(did, "get end-get adopt");
-	assert_int_equal(share_pending_fd(turn), -1);
-	assert_null(share_offer(&job, turn)); /* the store has it */
+	assert_int_equal(share_store.pending_fd(turn), -1);
+	assert_null(share_store.offer(&job, turn)); /* the store has it */
 	assert_int_equal(end_turn(), SHARE_HIT);
 	with.gets[1].text = "a failure";
 	assert_int_equal(take(), SHARE_TAKEN);
@@ -489,12 +489,12 @@ static void late(void **state)
 	assert_true(job.has_slot);
 	assert_int_equal(slots_taken - slots_given, 1);
 	assert_string_equal(did, "get put hold-put"); /* other hosts are to know */
-	assert_int_equal(share_pending_fd(turn), 72);
-	assert_false(share_has_arrived(&job, turn));
+	assert_int_equal(share_store.pending_fd(turn), 72);
+	assert_false(share_store.has_arrived(&job, turn));
 	current = (struct get_answer){.err = 0};
-	assert_true(share_has_arrived(&job, turn));
-	assert_int_equal(share_pending_fd(turn), -1);
-	assert_false(share_has_arrived(&job, turn));
+	assert_true(share_store.has_arrived(&job, turn));
+	assert_int_equal(share_store.pending_fd(turn), -1);
+	assert_false(share_store.has_arrived(&job, turn));
 	did[0] = 0;
 	assert_int_equal(end_turn(), SHARE_HIT);
 	assert_string_equal(did, "drop let-go"); /* the conversion was not taken after all */
@@ -510,8 +510,8 @@ static void late(void **state)
 	with.gets[3].err = LATE;
 	assert_int_equal(take(), SHARE_CONVERT);
 	current = (struct get_answer){.err = -ENOENT};
-	assert_false(share_has_arrived(&job, turn));
-	assert_int_equal(share_pending_fd(turn), -1);
+	assert_false(share_store.has_arrived(&job, turn));
+	assert_int_equal(share_store.pending_fd(turn), -1);
 	assert_int_equal(end_turn(), SHARE_MISS);
 }
 
@@ -550,14 +550,14 @@ static void adopted(void **state)
 	with.slot_free = true;
 	assert_int_equal(take(), SHARE_CONVERT);
 	current = (struct get_answer){.err = 0};
-	assert_true(share_has_arrived(&job, turn));
-	share_adopt(&job, turn);
+	assert_true(share_store.has_arrived(&job, turn));
+	share_store.adopt(&job, turn);
 	assert_true(out.adopted);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		out = (struct outcome){.err = 0};
 		did[0] = 0;
 		with.adopt_err = rows[i].err;
-		share_adopt(&job, turn);
+		share_store.adopt(&job, turn);
 		assert_false(out.adopted);
 		assert_int_equal(out.verdict, rows[i].verdict);
 		assert_int_equal(out.err, rows[i].out_err);
@@ -594,7 +594,7 @@ static void refused(void **state)
 		assert_int_equal(take(), SHARE_CONVERT);
 		assert_string_equal(did, rows[i].complaint);
 		out.verdict = VERDICT_READY;
-		assert_int_equal(share_offer(&job, turn) != NULL, rows[i].may_be_given);
+		assert_int_equal(share_store.offer(&job, turn) != NULL, rows[i].may_be_given);
 		assert_int_equal(end_turn(), rows[i].result);
 	}
 	free(the_offer);
@@ -626,7 +626,7 @@ static void replaced(void **state)
 		assert_int_equal(take(), SHARE_CONVERT);
 		assert_memory_equal(did, rows[i].begin, strlen(rows[i].begin));
 		out.verdict = VERDICT_READY;
-		assert_ptr_equal(share_offer(&job, turn), the_offer);
+		assert_ptr_equal(share_store.offer(&job, turn), the_offer);
 		assert_true(the_offer->replaces && the_offer->has_key && !the_offer->may_exist);
 		assert_string_equal(the_offer->etag, "tag");
 		assert_ptr_equal(the_offer->hold, one_hold);
@@ -822,7 +822,7 @@ static void given(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		out = (struct outcome){.verdict = rows[i].verdict, .diag.text = "why"};
 		offered = NULL;
-		assert_ptr_equal(share_offer(&job, turn), rows[i].gives ? the_offer : NULL);
+		assert_ptr_equal(share_store.offer(&job, turn), rows[i].gives ? the_offer : NULL);
 		assert_int_equal(offered != NULL, rows[i].gives);
 	}
 	assert_string_equal(the_offer->message, "why");
@@ -830,17 +830,17 @@ static void given(void **state)
 	assert_string_equal(the_offer->etag, "");
 	out.verdict = VERDICT_FAILED_FOREVER;
 	job.fetch_failure = -EHOSTDOWN; /* no fact about the file */
-	assert_null(share_offer(&job, turn));
+	assert_null(share_store.offer(&job, turn));
 	job.fetch_failure = 0;
 	job.in_memory = true;
-	assert_null(share_offer(&job, turn));
+	assert_null(share_store.offer(&job, turn));
 	job.in_memory = false;
 	out.adopted = true;
-	assert_null(share_offer(&job, turn));
+	assert_null(share_store.offer(&job, turn));
 	out.adopted = false;
 	free(the_offer);
 	the_offer = NULL;
-	assert_null(share_offer(&job, turn)); /* without memory */
+	assert_null(share_store.offer(&job, turn)); /* without memory */
 }
 
 /* Of the conversions that were made here. */
@@ -860,16 +860,16 @@ static void pace(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		atomic_store(&share.pace, rows[i].pace);
 		out = (struct outcome){.verdict = VERDICT_READY, .seconds = rows[i].seconds};
-		share_offer(&job, turn);
+		share_store.offer(&job, turn);
 		assert_int_equal(atomic_load(&share.pace), rows[i].after);
 	}
 	atomic_store(&share.pace, SHARE_PACE);
 	out.adopted = true;
-	share_offer(&job, turn);
+	share_store.offer(&job, turn);
 	out.adopted = false;
 	out.verdict = VERDICT_FAILED_FOREVER;
 	out.seconds = 100;
-	share_offer(&job, turn);
+	share_store.offer(&job, turn);
 	assert_int_equal(atomic_load(&share.pace), SHARE_PACE);
 }
 
