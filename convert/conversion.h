@@ -8,8 +8,8 @@
 #include "convert/build/debug_map.h"
 #include "convert/codeview/codeview.h"
 #include "convert/finish/callsites.h"
-#include "convert/record/convert_types.h"
-#include "convert/record/machine_fault.h"
+#include "work/types/convert_types.h"
+#include "work/types/machine_fault.h"
 
 #include <stdatomic.h>
 

@@ -7,7 +7,7 @@
 #ifndef CONVERT_CONVERT_H
 #define CONVERT_CONVERT_H
 
-#include "convert/record/convert_types.h"
+#include "work/types/convert_types.h"
 
 /*
  * Converts an object file. The same input and options give the same bytes for any number of threads.

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "convert/run/defaults.h"
+#include "work/run/defaults.h"
 #include "gsym/render/batch/sharded_batch.h"
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"

@@ -23,8 +23,8 @@
  *
  * Conversion
  *   convert/queue.c           its threads: open images from the cache, convert those that are not cached
- *   ../convert/cache/         the cache directory and its open files
- *   ../convert/run/           workers: starts them, serves their file requests, judges how they ended
+ *   ../work/cache/         the cache directory and its open files
+ *   ../work/run/           workers: starts them, serves their file requests, judges how they ended
  *
  * Answer
  *   answer/answer.c           addresses and symbols; batch_file.c: q, log_file.c: log, tsv_file.c: tables
@@ -47,7 +47,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "convert/run/share/share_service.h"
+#include "store/share/share_service.h"
 #include "fs/gsymfs.h"
 #include "fs/session.h"
 #include "fs/setup.h"

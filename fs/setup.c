@@ -16,10 +16,10 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
-#include "convert/run/share/share_service.h"
-#include "convert/run/share/share_turn.h"
-#include "convert/os/guard.h"
-#include "convert/worker/child.h"
+#include "store/share/share_service.h"
+#include "store/share/share_turn.h"
+#include "work/os/guard.h"
+#include "work/worker/child.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"
@@ -140,8 +140,7 @@ static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 /* The gsym program, relative to our own executable: installed, in libexec, in the build tree. */
 static char *find_worker(void)
 {
-	static const char *const places[] = {"gsym", "../bin/gsym", "../libexec/gsymfs/gsym",
-					     "../convert/cli/gsym"};
+	static const char *const places[] = {"gsym", "../bin/gsym", "../libexec/gsymfs/gsym", "../cli/gsym"};
 	char self[4096], path[4200];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n <= 0)

@@ -13,7 +13,7 @@
 #ifndef CONVERT_BREAKPAD_BREAKPAD_H
 #define CONVERT_BREAKPAD_BREAKPAD_H
 
-#include "convert/record/convert_types.h"
+#include "work/types/convert_types.h"
 #include "convert/object/object_file.h"
 #include "convert/record/oddity.h"
 

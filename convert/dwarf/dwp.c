@@ -6,7 +6,7 @@
 #include "convert/dwarf/split.h"
 
 #include "convert/object/object_open.h"
-#include "convert/record/machine_fault.h"
+#include "work/types/machine_fault.h"
 
 #include <string.h>
 

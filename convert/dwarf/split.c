@@ -9,7 +9,7 @@
 #include "convert/dwarf/split.h"
 
 #include "convert/object/object_open.h"
-#include "convert/record/machine_fault.h"
+#include "work/types/machine_fault.h"
 #include "gsym/base/search.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #ifndef CONVERT_FINISH_FINALIZE_H
 #define CONVERT_FINISH_FINALIZE_H
 
-#include "convert/record/convert_types.h"
+#include "work/types/convert_types.h"
 #include "convert/record/oddity.h"
 #include "convert/record/func_record.h"
 

@@ -11,7 +11,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "convert/record/memory_limit.h"
+#include "work/types/memory_limit.h"
 
 #include "convert/object/object_file.h"
 

@@ -7,7 +7,7 @@
 #include "convert/object/compressed_file.h"
 
 #include "convert/object/inflate/inflater.h"
-#include "convert/record/memory_limit.h"
+#include "work/types/memory_limit.h"
 #include "gsym/base/vec.h"
 
 #include <sys/mman.h>

@@ -11,8 +11,8 @@
 #include "convert/object/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
-#include "convert/record/machine_fault.h"
-#include "convert/record/packed_name.h"
+#include "work/types/machine_fault.h"
+#include "work/types/packed_name.h"
 #include "gsym/base/cursor.h"
 
 #include <libdeflate.h>

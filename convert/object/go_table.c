@@ -1,6 +1,6 @@
 #include "convert/object/go_table.h"
 
-#include "convert/record/go_id.h"
+#include "work/types/go_id.h"
 
 #include <string.h>
 

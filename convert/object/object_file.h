@@ -7,7 +7,7 @@
 #ifndef CONVERT_OBJECT_OBJECT_FILE_H
 #define CONVERT_OBJECT_OBJECT_FILE_H
 
-#include "convert/record/convert_types.h"
+#include "work/types/convert_types.h"
 #include "convert/record/range.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/bytes.h"

@@ -8,8 +8,8 @@
 
 #include "convert/object/compressed_file.h"
 #include "convert/object/source_format.h"
-#include "convert/record/machine_fault.h"
-#include "convert/record/packed_name.h"
+#include "work/types/machine_fault.h"
+#include "work/types/packed_name.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"

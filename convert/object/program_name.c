@@ -6,7 +6,7 @@
 
 #include "convert/object/debug_files.h"
 #include "convert/object/macho/macho.h"
-#include "convert/record/valid_name.h"
+#include "work/types/valid_name.h"
 #include "gsym/base/cursor.h"
 
 enum { ID_DIGITS_MIN = 16 /* a name of so many hexadecimal digits or more is an id */ };

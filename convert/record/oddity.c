@@ -1,6 +1,6 @@
 #include "convert/record/oddity.h"
 
-#include "convert/record/convert_types.h"
+#include "work/types/convert_types.h"
 #include "gsym/base/vec.h"
 
 #include <inttypes.h>

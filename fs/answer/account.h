@@ -8,7 +8,7 @@
 #ifndef FS_ANSWER_ACCOUNT_H
 #define FS_ANSWER_ACCOUNT_H
 
-#include "convert/os/mutex.h"
+#include "work/os/mutex.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "convert/os/log.h"
+#include "work/os/log.h"
 #include "fs/images/revision.h"
 
 static void init_background(struct answers *answers, struct background *background,

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 #include "fs/answer/account.h"
 #include "fs/answer/background.h"
 #include "fs/images/images.h"

@@ -2,7 +2,7 @@
 #ifndef FS_ANSWER_ATTACHED_H
 #define FS_ANSWER_ATTACHED_H
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 #include "gsym/render/formats/listing.h"
 
 enum {

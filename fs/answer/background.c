@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/os/thread.h"
+#include "work/os/monotonic.h"
+#include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "fs/sys/slice.h"

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "fs/images/fragments.h"
-#include "convert/cache/context.h"
+#include "work/cache/context.h"
 #include "gsym/read/lookup.h"
 
 /* A fragment, and the batch that answers from it once it was needed. */

@@ -10,7 +10,7 @@
 #ifndef FS_ANSWER_HELD_HANDLES_H
 #define FS_ANSWER_HELD_HANDLES_H
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 #include "fs/answer/account.h"
 #include "fs/images/images.h"
 

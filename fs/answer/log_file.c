@@ -1,5 +1,5 @@
 /*
- * Provides images to gsym/filter, which parses the log. Lines that refer to an image that does not exist,
+ * Provides images to log/engine, which parses the log. Lines that refer to an image that does not exist,
  * cannot be converted, or is not readable for the user who opened the file, are left unchanged.
  */
 #include "fs/answer/log_file.h"
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gsym/filter/filter.h"
-#include "convert/os/guard.h"
+#include "log/engine/filter.h"
+#include "work/os/guard.h"
 #include "fs/answer/attached.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/call/call.h"

@@ -5,7 +5,7 @@
 #ifndef FS_ANSWER_STREAM_H
 #define FS_ANSWER_STREAM_H
 
-#include "convert/os/mutex.h"
+#include "work/os/mutex.h"
 
 #include "fs/answer/stream_buf.h"
 #include "gsym/base/list.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "gsym/base/parallel.h"
-#include "convert/os/thread.h"
+#include "work/os/thread.h"
 
 enum {
 	THREADS_MIN = 2, /* one that is held by a function of millions of lines does not stop all others */

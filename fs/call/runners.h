@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "convert/os/mutex.h"
+#include "work/os/mutex.h"
 #include "fs/sys/readers.h"
 #include "fs/sys/user_queues.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/run/fragment_run.h"
-#include "convert/worker/worker.h"
+#include "work/os/monotonic.h"
+#include "work/run/fragment_run.h"
+#include "work/worker/worker.h"
 #include "fs/call/call.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"

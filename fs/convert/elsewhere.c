@@ -1,6 +1,6 @@
 #include "fs/convert/elsewhere.h"
 
-#include "convert/run/share/share_turn.h"
+#include "store/share/share_turn.h"
 
 void elsewhere_deinit(struct elsewhere *elsewhere, struct share *share)
 {

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/os/thread.h"
-#include "convert/run/share/share_again.h"
-#include "convert/run/share/share_turn.h"
-#include "convert/run/zygote.h"
+#include "work/os/monotonic.h"
+#include "work/os/thread.h"
+#include "store/share/share_again.h"
+#include "store/share/share_turn.h"
+#include "work/run/zygote.h"
 #include "fs/call/call.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"

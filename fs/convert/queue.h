@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "convert/run/convert_run.h"
+#include "work/run/convert_run.h"
 #include "fs/convert/asking.h"
 #include "fs/convert/elsewhere.h"
 #include "fs/convert/idle.h"

@@ -1,6 +1,6 @@
 #include "fs/convert/stage.h"
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 
 void stage_init(struct stage *stage)
 {

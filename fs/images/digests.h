@@ -1,5 +1,5 @@
 /*
- * digests.h - digests of the contents of files, by the state of the file: see convert/store/file_digest.h.
+ * digests.h - digests of the contents of files, by the state of the file: see store/client/file_digest.h.
  *
  * The index (fs/scan/index.h) keeps them across mounts, digest_lane.h makes them, and conversions are named
  * after them in a store that several hosts share. By any thread.
@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "convert/cache/file_state.h"
-#include "convert/os/mutex.h"
-#include "convert/store/store_key.h"
+#include "work/cache/file_state.h"
+#include "work/os/mutex.h"
+#include "store/client/store_key.h"
 #include "gsym/base/hash_table.h"
 
 struct digests {

@@ -1,6 +1,6 @@
 #include "fs/images/evicted.h"
 
-#include "convert/cache/publish.h"
+#include "work/cache/publish.h"
 #include "fs/images/revision.h"
 
 /* An open image, with a reference to its file. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 
 enum {
 	ALL_MAX = 1024, /* of all images; each is a mapping */

@@ -25,10 +25,10 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "convert/os/mutex.h"
-#include "convert/record/convert_types.h"
+#include "work/os/mutex.h"
+#include "work/types/convert_types.h"
 #include "gsym/base/vec.h"
-#include "convert/cache/cache.h"
+#include "work/cache/cache.h"
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
 #include "fs/images/digests.h"

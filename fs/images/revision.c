@@ -11,8 +11,8 @@
 #include <time.h>
 #include <xxhash.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/run/neighbour.h"
+#include "work/os/monotonic.h"
+#include "work/run/neighbour.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/stable.h"

@@ -4,8 +4,8 @@
 #ifndef FS_IMAGES_REVISION_H
 #define FS_IMAGES_REVISION_H
 
-#include "convert/os/monotonic.h"
-#include "convert/run/converter.h"
+#include "work/os/monotonic.h"
+#include "work/run/converter.h"
 #include "fs/call/call.h"
 #include "fs/images/images.h"
 

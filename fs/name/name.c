@@ -4,7 +4,7 @@
  */
 #include "fs/name/name.h"
 
-#include "convert/record/go_id.h"
+#include "work/types/go_id.h"
 #include "gsym/base/address.h"
 #include "gsym/base/ascii.h"
 #include "gsym/render/render.h"

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "gsym/render/render_options.h"
-#include "convert/cache/context.h"
-#include "convert/cache/image_id.h"
+#include "work/cache/context.h"
+#include "work/cache/image_id.h"
 
 enum {
 	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */

@@ -15,7 +15,7 @@
 #ifndef FS_NAME_NODE_H
 #define FS_NAME_NODE_H
 
-#include "convert/os/mutex.h"
+#include "work/os/mutex.h"
 #include <stdbool.h>
 #include <stdint.h>
 

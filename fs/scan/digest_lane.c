@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/os/beneath.h"
-#include "convert/os/log.h"
-#include "convert/os/monotonic.h"
-#include "convert/os/thread.h"
-#include "convert/store/file_digest.h"
+#include "work/os/beneath.h"
+#include "work/os/log.h"
+#include "work/os/monotonic.h"
+#include "work/os/thread.h"
+#include "store/client/file_digest.h"
 #include "fs/images/revision.h"
 #include "fs/sys/metrics.h"
 

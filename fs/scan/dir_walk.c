@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "gsym/base/vec.h"
-#include "convert/os/beneath.h"
+#include "work/os/beneath.h"
 
 enum {
 	/* Entries after which the end of the daemon is noticed. */

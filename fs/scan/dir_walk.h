@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "convert/os/log.h"
+#include "work/os/log.h"
 
 /* Callbacks of a walk. Paths are below the root and valid during the call only. */
 struct walk_visitor {

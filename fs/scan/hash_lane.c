@@ -8,8 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "convert/os/beneath.h"
-#include "convert/os/thread.h"
+#include "work/os/beneath.h"
+#include "work/os/thread.h"
 #include "gsym/base/diag.h"
 
 enum {

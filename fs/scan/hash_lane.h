@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "convert/os/mutex.h"
-#include "convert/run/identifier.h"
+#include "work/os/mutex.h"
+#include "work/run/identifier.h"
 #include "fs/scan/index.h"
 #include "gsym/base/list.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "convert/record/valid_name.h"
+#include "work/types/valid_name.h"
 #include "fs/images/digests.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/invariant.h"

@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "convert/cache/file_state.h"
-#include "convert/record/convert_types.h"
+#include "work/cache/file_state.h"
+#include "work/types/convert_types.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/hash_table.h"
 

@@ -11,8 +11,8 @@
 
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
-#include "convert/cache/cache_dir.h"
-#include "convert/cache/cache_temp.h"
+#include "work/cache/cache_dir.h"
+#include "work/cache/cache_temp.h"
 
 enum { NAME_SIZE = 40 };
 

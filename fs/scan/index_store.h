@@ -2,7 +2,7 @@
 #ifndef FS_SCAN_INDEX_STORE_H
 #define FS_SCAN_INDEX_STORE_H
 
-#include "convert/cache/cache.h"
+#include "work/cache/cache.h"
 #include "fs/scan/index.h"
 
 /*

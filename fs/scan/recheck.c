@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/run/inputs.h"
+#include "work/run/inputs.h"
 #include "fs/images/revision.h"
 
 /* What a revision is known to be made of: in its handle, or for a failed one as a copy. */

@@ -6,7 +6,7 @@
 #define FS_SCAN_RECHECK_H
 
 #include "fs/images/images.h"
-#include "convert/run/neighbour.h"
+#include "work/run/neighbour.h"
 
 /*
  * Checks the neighbours of all open and failed images, and replaces the revisions whose neighbours have

@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "convert/os/thread.h"
-#include "convert/run/identifier.h"
+#include "work/os/thread.h"
+#include "work/run/identifier.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/scan/index.h"

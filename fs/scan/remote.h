@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
-#include "convert/os/log.h"
-#include "convert/run/debuginfod.h"
+#include "work/os/log.h"
+#include "work/run/debuginfod.h"
 #include "fs/call/call.h"
 #include "fs/images/images.h"
 

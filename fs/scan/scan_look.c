@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "convert/os/beneath.h"
-#include "convert/os/thread.h"
+#include "work/os/beneath.h"
+#include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/scan/recheck.h"

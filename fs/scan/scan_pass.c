@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "convert/os/thread.h"
+#include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/evicted.h"

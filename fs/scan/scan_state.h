@@ -2,9 +2,9 @@
 #ifndef FS_SCAN_SCAN_STATE_H
 #define FS_SCAN_SCAN_STATE_H
 
-#include "convert/cache/cache.h"
-#include "convert/os/log.h"
-#include "convert/run/neighbour.h"
+#include "work/cache/cache.h"
+#include "work/os/log.h"
+#include "work/run/neighbour.h"
 #include "fs/images/images.h"
 #include "fs/scan/digest_lane.h"
 #include "fs/scan/hash_lane.h"

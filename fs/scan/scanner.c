@@ -10,14 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/evicted.h"
 #include "fs/images/retired.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/scan_look.h"
 #include "fs/scan/sweep.h"
-#include "convert/os/thread.h"
+#include "work/os/thread.h"
 #include "fs/sys/starter.h"
 
 enum {

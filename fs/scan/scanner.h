@@ -2,7 +2,7 @@
  * scanner.h - scans SOURCE at start, after changes, on request and periodically.
  *
  * The daemon itself only lists directories and opens files; a worker identifies them
- * (convert/run/identifier.h), and the index keeps the result. One thread does all of it but hashing files
+ * (work/run/identifier.h), and the index keeps the result. One thread does all of it but hashing files
  * without an id (hash_lane.h) and, with "shared", digesting files (digest_lane.h).
  */
 #ifndef FS_SCAN_SCANNER_H

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 #include "gsym/base/path.h"
 
 enum {

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "convert/os/log.h"
-#include "convert/os/mutex.h"
+#include "work/os/log.h"
+#include "work/os/mutex.h"
 #include "gsym/base/hash_table.h"
 
 enum skipped_kind {

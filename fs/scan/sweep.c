@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "convert/cache/file_state.h"
-#include "convert/os/beneath.h"
+#include "work/cache/file_state.h"
+#include "work/os/beneath.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
 #include "fs/call/call.h"
-#include "convert/cache/image_id.h"
+#include "work/cache/image_id.h"
 #include "fs/scan/index_store.h"
 #include "fs/sys/metrics.h"
-#include "convert/run/neighbour.h"
+#include "work/run/neighbour.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/evicted.h"
@@ -25,7 +25,7 @@
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"
 #include "fs/scan/titles.h"
-#include "convert/run/identifier.h"
+#include "work/run/identifier.h"
 
 enum { GSYM_SUFFIX_SIZE = 5 };
 

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "convert/run/identifier.h"
+#include "work/run/identifier.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/scan_state.h"
 #include "gsym/base/vec.h"

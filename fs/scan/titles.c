@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "convert/record/packed_name.h"
-#include "convert/record/valid_name.h"
+#include "work/types/packed_name.h"
+#include "work/types/valid_name.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/vec.h"
 

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "convert/cache/image_id.h"
-#include "convert/record/convert_types.h"
+#include "work/cache/image_id.h"
+#include "work/types/convert_types.h"
 
 /*
  * Whether the last components of @path, or of the directory it is in, are the digits of @id, however they are

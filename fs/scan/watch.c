@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/os/beneath.h"
+#include "work/os/beneath.h"
 #include "gsym/base/path.h"
 
 enum {

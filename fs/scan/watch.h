@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "convert/os/log.h"
-#include "convert/run/neighbour.h"
+#include "work/os/log.h"
+#include "work/run/neighbour.h"
 #include "fs/scan/changes.h"
 #include "gsym/base/hash_table.h"
 

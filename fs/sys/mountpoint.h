@@ -5,7 +5,7 @@
 #define FS_SYS_MOUNTPOINT_H
 
 #include "gsym/gsym.h"
-#include "convert/os/log.h"
+#include "work/os/log.h"
 
 /*
  * Detaches mounts whose daemon died ("Transport endpoint is not connected") from @path, then checks that it

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/os/thread.h"
+#include "work/os/thread.h"
 #include "fs/sys/signals.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "convert/os/log.h"
+#include "work/os/log.h"
 #include "fs/sys/fuse_threads.h"
 #include "fs/sys/readers.h"
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "convert/os/thread.h"
+#include "work/os/thread.h"
 
 enum {
 	WAKE_SIGNAL = SIGUSR2, /* does nothing but interrupt what a thread waits in */

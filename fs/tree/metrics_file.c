@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "gsym/base/text_buf.h"
-#include "convert/run/counters.h"
-#include "convert/run/share/share.h"
+#include "work/run/counters.h"
+#include "store/share/share.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/revision.h"

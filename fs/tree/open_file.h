@@ -9,9 +9,9 @@
 #ifndef FS_TREE_OPEN_FILE_H
 #define FS_TREE_OPEN_FILE_H
 
-#include "convert/os/mutex.h"
+#include "work/os/mutex.h"
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 #include "fs/answer/account.h"
 #include "fs/answer/stream.h"
 #include "fs/sys/content.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "convert/run/share/share.h"
+#include "store/share/share.h"
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
 

@@ -38,7 +38,7 @@ class Ways:
     def __init__(self, build, place):
         self.cache = place / "cache"
         self.bins = {}
-        for name, program in (("GNU", shutil.which("addr2line")), ("LLVM", peers.find("llvm-addr2line")), ("ours", build / "convert/cli/gsym")):
+        for name, program in (("GNU", shutil.which("addr2line")), ("LLVM", peers.find("llvm-addr2line")), ("ours", build / "cli/gsym")):
             if not program:
                 sys.exit(f"no addr2line of {name}")
             self.bins[name] = place / name

@@ -39,7 +39,7 @@ class Tools:
     def __init__(self, build, place):
         self.place, self.build = place, build
         self.paths = {
-            "gsym": f"{build}/convert/cli/gsym",
+            "gsym": f"{build}/cli/gsym",
             "gsymfs": f"{build}/fs/gsymfs",
             "spend": f"{build}/tests/bench/spend",
             "catloop": f"{build}/tests/bench/catloop",

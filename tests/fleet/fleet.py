@@ -293,7 +293,7 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     mount_harness.GSYMFS = os.path.join(options.build, "fs", "gsymfs")
-    mount_harness.GSYM = os.path.join(options.build, "convert", "cli", "gsym")
+    mount_harness.GSYM = os.path.join(options.build, "cli", "gsym")
     if not os.path.exists("/dev/fuse"):
         print("fleet.py: no /dev/fuse")
         sys.exit(77)

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/store/breaker.h"
-#include "convert/store/lease.h"
+#include "store/client/breaker.h"
+#include "store/client/lease.h"
 
 enum {
 	MINUTE_MS = 60000,

@@ -3,8 +3,8 @@
  * images the log comes out as it went in. Or, if it begins like one, a GSYM file whose addresses are walked
  * as a stack: as hostile as patterns, call sites and folded functions can be.
  */
-#include "gsym/filter/filter.h"
-#include "gsym/filter/stack_resolver.h"
+#include "log/engine/filter.h"
+#include "log/engine/stack_resolver.h"
 #include "gsym/read/name_index.h"
 #include "gsym/render/shown_names.h"
 #include "tests/fuzz/expect.h"

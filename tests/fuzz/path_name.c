@@ -3,7 +3,7 @@
  * spelled again. The rest of the input goes to the other parsers of the daemon: the index and the worker's
  * messages.
  */
-#include "convert/worker/worker.h"
+#include "work/worker/worker.h"
 #include "fs/scan/index.h"
 #include "fs/name/name.h"
 #include "tests/fuzz/expect.h"

@@ -3,7 +3,7 @@
  * says, an object that is damaged or of another key is refused, and one that no key signed is refused where
  * signatures are demanded. So that inputs get beyond the hash, it is mended after the first check.
  */
-#include "convert/store/store_object.h"
+#include "store/client/store_object.h"
 #include "tests/fuzz/expect.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The scanner of lists says the same of a document however it is cut, and keeps its limits. */
-#include "convert/cli/store/xml_scan.h"
+#include "store/transfer/xml_scan.h"
 #include "tests/fuzz/expect.h"
 
 #include <stdint.h>

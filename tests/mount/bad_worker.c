@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "convert/worker/fork_loop.h"
-#include "convert/worker/worker.h"
+#include "work/worker/fork_loop.h"
+#include "work/worker/worker.h"
 #include "gsym/base/vec.h"
 
 static void send_raw(const void *data, size_t size)

@@ -11,7 +11,7 @@ import fnmatch
 import math
 import re
 
-UNITS_FIRST = ("gsym/filter/", "gsym/render/")  # tested as a whole: few tests name a file or a function of them
+UNITS_FIRST = ("log/engine/", "gsym/render/")  # tested as a whole: few tests name a file or a function of them
 KINDS = ("unit", "golden", "fuzz", "bad", "system")
 EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
@@ -39,7 +39,7 @@ TESTS = {
     "gsym/write": (*CODEC_UNITS, *GSYM_TAIL),
     "gsym/render": ("render", "batch", "demangle", "shown_names", "batch_real", "golden", "golden symbolizer", "stacks", "calls",
                     "gsym source", "mount-interface", "mount-lookup", "mount-batch", "mount-titles"),
-    "gsym/filter": FILTER,
+    "log/engine": FILTER,
     "convert": ("finalize", "emit", "stub", "section_stream", "crafted fragments", *CONVERT_TAIL),
     "convert/record": ("finalize", "emit", "text_set", *CONVERT_TAIL),
     "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "macho objects", "golden macho",
@@ -56,21 +56,21 @@ TESTS = {
     "convert/finish": ("finalize", "emit", "annotations", "text_set", *CONVERT_TAIL, "fuzz-callsites", "folded", "matrix-quick"),
     "convert/breakpad": ("short memory", "breakpad", "no memory formats", "fuzz-breakpad", "bad-breakpad", "golden", "mount-breakpad", "breakpad-real"),
     "convert/verify": ("short memory", "golden verify", "golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
-    "convert/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
+    "work/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
                    "mount-daemon", "mount-by_path"),
-    "convert/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
-    "convert/cache": ("cache_*", "fs-name", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
+    "work/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
+    "work/cache": ("cache_*", "fs-name", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
                       "mount-places", "mount-source", "mount-neighbours", "mount-shared"),
-    "convert/store": (*STORE, "mount-shared", "mount-shared_faults"),
-    "convert/run": ("neighbour", "inputs", "share_inputs", "fetcher", "fs-revision", "object lookup", "golden store", "mount-neighbours",
+    "store/client": (*STORE, "mount-shared", "mount-shared_faults"),
+    "work/run": ("neighbour", "inputs", "share_inputs", "fetcher", "fs-revision", "object lookup", "golden store", "mount-neighbours",
                     "mount-led_astray", "mount-worker", "mount-debuginfod", "mount-cache", "mount-fragment", "mount-shared",
                     "mount-shared_faults", "mount-cold", "mount-sources"),
-    "convert/cli": ("segment", "golden", "object lookup", "calls", "stacks", "segments", "core files", "golden symbols", "no memory",
+    "cli/command": ("segment", "golden", "object lookup", "calls", "stacks", "segments", "core files", "golden symbols", "no memory",
                     "golden peer", "progress", "completion", "mount-tools"),
-    "convert/cli/store": STORE,
-    "convert/cli/shared": ("golden store", *STORE, "mount-store_command", "mount-shared"),
-    "convert/cli/symbolizer": ("golden symbolizer", "no memory", "symbolizer clients", "addr2line-real", "symbolizer-real"),
-    "convert/cli/worker": ("fs-sandbox", "object lookup", "mount-worker", "mount-debuginfod", "mount-neighbours", "mount-lookup",
+    "store/transfer": STORE,
+    "cli/store": ("golden store", *STORE, "mount-store_command", "mount-shared"),
+    "cli/symbolizer": ("golden symbolizer", "no memory", "symbolizer clients", "addr2line-real", "symbolizer-real"),
+    "cli/worker": ("fs-sandbox", "object lookup", "mount-worker", "mount-debuginfod", "mount-neighbours", "mount-lookup",
                            "mount-fragment", "mount-breakpad", "golden store"),
     "fs": ("mount-daemon", "mount-tools", "completion", "manuals", *MOUNT),
     "fs/sys": ("fs-slots", "mount-daemon", "mount-metrics", "mount-fair", "mount-idle", "mount-access", "mount-watch", *MOUNT),

@@ -45,7 +45,7 @@ def room_of(name, all_rooms):
 def product_files():
     """C files by room."""
     all_rooms, files = rooms(), collections.defaultdict(list)
-    for top in ("gsym", "convert", "fs"):
+    for top in ("gsym", "log", "work", "convert", "store", "fs", "cli"):
         for path in sorted((ROOT / top).rglob("*.[ch]")):
             name = str(path.relative_to(ROOT))
             files[room_of(name, all_rooms)].append(name)

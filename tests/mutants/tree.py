@@ -58,7 +58,7 @@ class Tree:
         if not (self.build / "build.ninja").exists():
             self.call("meson", "setup", *(setup_options or LINK_FREE), str(self.build), str(self.source))
         # Also when a list of sources has changed: introspection reads what was configured last.
-        if not self.compile("build.ninja") or not self.compile("convert/cli/gsym"):
+        if not self.compile("build.ninja") or not self.compile("cli/gsym"):
             sys.exit("the tree does not build without any change")
         self.tests = self.introspect()
         self.sanitizers = self.option("b_sanitize").replace("none", "")

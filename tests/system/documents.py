@@ -12,9 +12,9 @@ import re
 import sys
 
 # A name in backticks that begins with one of these is a path from the root.
-TOPS = ("gsym/", "convert/", "fs/", "tests/", "docs/", "examples/", "system/", "debian/")
+TOPS = ("gsym/", "log/", "work/", "convert/", "store/", "fs/", "cli/", "tests/", "docs/", "examples/", "system/", "debian/")
 FILE_NAME = re.compile(r"[\w.+/-]+\.(?:c|h|cc|py|awk|md|svg|t|map|build)")
-C_TOPS = ("gsym/", "convert/", "fs/", "tests/")
+C_TOPS = ("gsym/", "log/", "work/", "convert/", "store/", "fs/", "cli/", "tests/")
 PLACEHOLDER = re.compile(r"[<>*{}$]|NAME|PROGRAM|FILE\b")
 # Names that stand for files of the reader.
 NOT_OURS = {"program.c", "file.c", "prog.c", "name.c", "gsym/gsym.h", "linux/skbuff.h"}

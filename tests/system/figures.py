@@ -12,7 +12,7 @@ import re
 import subprocess
 from collections import Counter, defaultdict
 
-TOPS = ("gsym", "convert", "fs")
+TOPS = ("gsym", "log", "work", "convert", "store", "fs", "cli")
 FUNCTION = re.compile(r"^static [^=;{}]*?\b(\w+)\(([^;{}]*)\)[^;{}()]*\n\{\n(.*?)^\}", re.M | re.S)
 TAG = re.compile(r"^(?:static )?(?:const )?((?:struct|enum|union)) (?:CAPABILITY\(\S+\) )?(\w+) \{", re.M)
 ASSERTION = re.compile(r"\b(assert|invariant|mutex_assert_held|static_assert|_Static_assert)\(")

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-TOPS = ("gsym", "convert", "fs", "tests", "examples")
+TOPS = ("gsym", "log", "work", "convert", "store", "fs", "cli", "tests", "examples")
 # Compiled or copied as they are: where their lines break is part of what they are for.
 AS_WRITTEN = {"tests/golden/calls.c", "tests/golden/input.c", "tests/examples/program.c"}
 VERSION = "14"

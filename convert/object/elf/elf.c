@@ -7,7 +7,7 @@
 #include "convert/object/elf/elf.h"
 
 #include "convert/object/source_format.h"
-#include "convert/record/go_id.h"
+#include "work/types/go_id.h"
 #include "gsym/base/diag.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "convert/record/machine_fault.h"
-#include "convert/record/memory_limit.h"
+#include "work/types/machine_fault.h"
+#include "work/types/memory_limit.h"
 
 Elf_Data *elf_table(const struct object_file *object, Elf_Scn *scn)
 {

@@ -9,7 +9,7 @@
  */
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/elf_symbol.h"
-#include "convert/record/memory_limit.h"
+#include "work/types/memory_limit.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-#include "convert/record/memory_limit.h"
+#include "work/types/memory_limit.h"
 
 enum { DECODER_MIB = 256 /* xz -9 needs 65 */ };
 

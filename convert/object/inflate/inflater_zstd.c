@@ -9,7 +9,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "convert/record/memory_limit.h"
+#include "work/types/memory_limit.h"
 
 enum {
 	WINDOW_SUITS = 8 << 20, /* bytes: what every decoder should support; levels below 20 need no more */

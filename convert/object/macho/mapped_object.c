@@ -3,7 +3,7 @@
 #include "convert/object/archive.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/object_open.h"
-#include "convert/record/machine_fault.h"
+#include "work/types/machine_fault.h"
 #include "gsym/base/diag.h"
 
 #include <string.h>

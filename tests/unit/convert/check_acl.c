@@ -1,5 +1,5 @@
 /* Access control lists: they take away what they deny to any named user or group, and never add. */
-#include "convert/os/acl.h"
+#include "work/os/acl.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

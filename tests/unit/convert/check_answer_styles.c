@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/symbolizer/answer_style.h"
+#include "cli/symbolizer/answer_style.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Files opened below a directory, and who else may open them: in a directory of its own, whose parents every
  * user may search.
  */
-#include "convert/os/beneath.h"
+#include "work/os/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The circuit breaker: when it opens, for how long, and who is let through when it is half open. */
-#include "convert/store/breaker.h"
+#include "store/client/breaker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* The directory of converted files: what is loaded, kept, marked, and deleted when it is full. */
-#include "convert/cache/cache.h"
-#include "convert/cache/cache_entry.h"
-#include "convert/cache/cache_temp.h"
-#include "convert/cache/publish.h"
+#include "work/cache/cache.h"
+#include "work/cache/cache_entry.h"
+#include "work/cache/cache_temp.h"
+#include "work/cache/publish.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Which files are evicted from the cache: no owner's files take the place of another's. */
-#include "convert/cache/cache_dir.h"
+#include "work/cache/cache_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "convert/cache/cache_temp.h"
+#include "work/cache/cache_temp.h"
 
 enum { BLOCK = 64 * 1024, NAME_SIZE = CACHE_KEY_SIZE + 8 };
 

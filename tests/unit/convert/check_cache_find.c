@@ -1,6 +1,6 @@
 /* Entries found by the state of a file alone, and locked while they are made. */
-#include "convert/cache/cache_find.h"
-#include "convert/cache/cache_lock.h"
+#include "work/cache/cache_find.h"
+#include "work/cache/cache_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/worker/child.h"
-#include "convert/worker/fork_loop.h"
+#include "work/worker/child.h"
+#include "work/worker/fork_loop.h"
 #include "gsym/base/sanitizer.h"
 
 #include <errno.h>

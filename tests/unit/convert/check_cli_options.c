@@ -1,5 +1,5 @@
 /* The command line of a command: kinds of options and their values, operands, and what is refused. */
-#include "convert/cli/message.h" /* has a function called as a macro of cmocka */
+#include "cli/command/message.h" /* has a function called as a macro of cmocka */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/cli_options.h"
+#include "cli/command/cli_options.h"
 #include "gsym/base/text_buf.h"
 #include "gsym/render/render.h"
 

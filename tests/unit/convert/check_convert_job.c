@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cache/publish.h"
-#include "convert/run/convert_job.h"
+#include "work/cache/publish.h"
+#include "work/run/convert_job.h"
 
 #include <dirent.h>
 #include <errno.h>

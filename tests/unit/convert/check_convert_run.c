@@ -1,5 +1,5 @@
 /* A conversion between its worker and the store: which messages and answers decide it. Linked with --wrap. */
-#include "convert/run/convert_run.h"
+#include "work/run/convert_run.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,16 +13,16 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "convert/cache/failure_record.h"
-#include "convert/record/convert_types.h"
-#include "convert/run/convert_job.h"
-#include "convert/run/job_files.h"
-#include "convert/run/order.h"
-#include "convert/run/run_slots.h"
-#include "convert/run/share/share_turn.h"
-#include "convert/run/verdict.h"
-#include "convert/run/zygote.h"
-#include "convert/worker/child.h"
+#include "work/cache/failure_record.h"
+#include "work/types/convert_types.h"
+#include "work/run/convert_job.h"
+#include "work/run/job_files.h"
+#include "work/run/order.h"
+#include "work/run/run_slots.h"
+#include "store/share/share_turn.h"
+#include "work/run/verdict.h"
+#include "work/run/zygote.h"
+#include "work/worker/child.h"
 
 /* ---- In place of the worker, the store, and the time ---- */
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/convert/summary.h"
+#include "cli/convert/summary.h"
 
 #include <errno.h>
 #include <stdio.h>

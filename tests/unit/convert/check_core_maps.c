@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/lookup/core_maps.h"
+#include "cli/lookup/core_maps.h"
 #include "gsym/codec/buf.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* Servers of debuginfod: the list, which of them are asked, and how long one that failed is left alone. */
-#include "convert/run/debuginfod.h"
+#include "work/run/debuginfod.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "convert/worker/child.h"
+#include "work/worker/child.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { SECOND = 1000, HOUR = 3600 * SECOND };

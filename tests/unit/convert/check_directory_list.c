@@ -1,5 +1,5 @@
 /* The list of the objects of a directory: whole, or an error. */
-#include "convert/cli/store/directory_store.h"
+#include "store/transfer/directory_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

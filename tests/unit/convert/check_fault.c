@@ -1,5 +1,5 @@
 /* Whose fault a failure is, and for how long it is remembered. */
-#include "convert/run/fault.h"
+#include "work/run/fault.h"
 
 #include <errno.h>
 #include <setjmp.h>

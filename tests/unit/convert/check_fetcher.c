@@ -1,5 +1,5 @@
 /* Servers of debuginfod that rest: when what they may have is requested again. */
-#include "convert/run/debuginfod.h"
+#include "work/run/debuginfod.h"
 
 #include <errno.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/worker/child.h"
+#include "work/worker/child.h"
 
 static int64_t wall_ms(void)
 {

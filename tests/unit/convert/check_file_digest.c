@@ -1,5 +1,5 @@
 /* The digest of a whole file, compared with hashlib.blake2b(x, digest_size=32), another implementation. */
-#include "convert/store/file_digest.h"
+#include "store/client/file_digest.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Whether an open file is still the one that was scanned, and who may read it. */
-#include "convert/cache/file_state.h"
+#include "work/cache/file_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* Cache files as entries of a key: what is bound to the name, and what damage is found. */
-#include "convert/cache/handle.h"
-#include "convert/cache/publish.h"
-#include "convert/os/guard.h"
-#include "convert/run/share/share_offer.h"
+#include "work/cache/handle.h"
+#include "work/cache/publish.h"
+#include "work/os/guard.h"
+#include "store/share/share_offer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What the engines of stores on servers have in common: addresses, names, statuses, bodies and lists. */
-#include "convert/cli/store/http_store.h"
+#include "store/transfer/http_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/lookup/image_name.h"
+#include "cli/lookup/image_name.h"
 
 #include <stdlib.h>
 #include <string.h>

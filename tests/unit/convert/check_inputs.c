@@ -1,5 +1,5 @@
 /* What a kept conversion depends on: any change of a neighbour, its readers, or what was missing is seen. */
-#include "convert/run/inputs.h"
+#include "work/run/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 #include "gsym/base/vec.h"
 
 enum { PATH_SIZE = 128 };

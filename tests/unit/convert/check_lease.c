@@ -1,5 +1,5 @@
 /* Leases: every answer of a server at every step, and clocks that say nothing or nonsense. */
-#include "convert/store/lease.h"
+#include "store/client/lease.h"
 
 #include <errno.h>
 #include <setjmp.h>

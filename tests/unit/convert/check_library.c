@@ -1,5 +1,5 @@
 /* Libraries that are loaded when they are needed: all of their functions, or none, and why not. */
-#include "convert/os/library.h"
+#include "work/os/library.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Lines of the log: which are written, with which words before them, and that no name can forge one. */
-#include "convert/os/log.h"
+#include "work/os/log.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

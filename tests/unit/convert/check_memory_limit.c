@@ -2,7 +2,7 @@
  * Whether an allocation failed for the limit of the process or not. Each test is a process of its own, and
  * takes memory from the kernel itself: what an allocator has left over would depend on what ran before.
  */
-#include "convert/record/memory_limit.h"
+#include "work/types/memory_limit.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Messages between daemon and worker: whole ones arrive, others are refused. */
-#include "convert/record/convert_types.h"
-#include "convert/worker/worker.h"
+#include "work/types/convert_types.h"
+#include "work/worker/worker.h"
 #include "gsym/base/bytes.h"
 
 #include <errno.h>

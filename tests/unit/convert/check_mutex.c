@@ -1,5 +1,5 @@
 /* The lock order and who holds a mutex are checked where assertions are on; everywhere a mutex excludes. */
-#include "convert/os/mutex.h"
+#include "work/os/mutex.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * Who may read what a conversion takes from a neighbour: every combination of owners, groups, modes and
  * reach, compared with the users there could be.
  */
-#include "convert/run/neighbour.h"
+#include "work/run/neighbour.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/record/packed_name.h"
+#include "work/types/packed_name.h"
 #include "gsym/base/vec.h"
 
 enum { SOURCE_OWNER = 1, FILE_OWNER, STRANGER };

@@ -4,7 +4,7 @@
  */
 #include "object_share_fixture.h"
 
-#include "convert/cli/shared/object_share.h"
+#include "cli/store/object_share.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "convert/cache/handle.h"
-#include "convert/run/defaults.h"
+#include "work/cache/handle.h"
+#include "work/run/defaults.h"
 
 /* ---- Opening ---- */
 

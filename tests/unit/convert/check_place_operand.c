@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/lookup/symbol_operand.h"
+#include "cli/lookup/symbol_operand.h"
 
 #include <errno.h>
 #include <string.h>

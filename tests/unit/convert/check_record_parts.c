@@ -5,15 +5,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/record/go_id.h"
-#include "convert/record/machine_fault.h"
+#include "work/types/go_id.h"
+#include "work/types/machine_fault.h"
 #include "convert/record/name_match.h"
 #include "convert/record/oddity.h"
-#include "convert/record/packed_name.h"
+#include "work/types/packed_name.h"
 #include "convert/record/pool.h"
 #include "convert/record/radix.h"
 #include "convert/record/range.h"
-#include "convert/record/valid_name.h"
+#include "work/types/valid_name.h"
 
 #include <errno.h>
 #include <stdio.h>

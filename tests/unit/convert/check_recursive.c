@@ -1,5 +1,5 @@
 /* A directory that is converted: which files, where their results go, and what becomes of the children. */
-#include "convert/cli/message.h" /* has a function called as a macro of cmocka */
+#include "cli/command/message.h" /* has a function called as a macro of cmocka */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/convert/recursive.h"
+#include "cli/convert/recursive.h"
 #include "tests/unit/fs/captured_stderr.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/symbolizer/response_file.h"
+#include "cli/symbolizer/response_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * The cage of workers from inside: each test runs in a process of its own, which gives everything up and then
  * tries what it must not be able to do. What the kernel or the build lacks is skipped, not passed.
  */
-#include "convert/cli/worker/sandbox.h"
+#include "work/sandbox/sandbox.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -33,7 +33,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/cli/worker/privileges.h"
+#include "work/sandbox/privileges.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 #include "in_child.h"

@@ -2,7 +2,7 @@
  * The filter of system calls, read instead of tried: the program that a worker would load is run here for
  * each call, so that neither another layer of the sandbox nor the kernel's own checks answer in its place.
  */
-#include "convert/cli/worker/sandbox.h"
+#include "work/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * What the sandbox asks of kernels with each version of Landlock, and without; and limits that the kernel
  * refuses. The calls are answered here.
  */
-#include "convert/cli/worker/sandbox.h"
+#include "work/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * The sandbox from outside: what /proc says of a process in it. Inside, a user namespace could hide the
  * truth, and the filter refuses the question. Linked with --wrap.
  */
-#include "convert/cli/worker/sandbox.h"
+#include "work/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/cli/worker/privileges.h"
+#include "work/sandbox/privileges.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
 

@@ -1,5 +1,5 @@
 /* Files of secrets: read whole or not at all, and whose fault it is that one cannot be used. */
-#include "convert/cli/store/secret_file.h"
+#include "store/transfer/secret_file.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Where a file is cut, what does not fit, and that segments appear all of them or none. */
-#include "convert/cli/convert/segment.h"
+#include "cli/convert/segment.h"
 
 #include "tests/unit/gsym/sample.h"
 

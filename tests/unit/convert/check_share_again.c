@@ -1,5 +1,5 @@
 /* Conversions of the cache that are still to be given: which are offered, and that nothing is left open. */
-#include "convert/run/share/share_again.h"
+#include "store/share/share_again.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "convert/run/convert_job.h"
-#include "convert/run/share/share_offer.h"
+#include "work/run/convert_job.h"
+#include "store/share/share_offer.h"
 #include "gsym/base/vec.h"
 
 enum { INPUT = 50, BINARY = 51 };

@@ -1,5 +1,5 @@
 /* Digests of files that a conversion is named after: made once, and kept. Linked with --wrap. */
-#include "convert/run/share/share_facts.h"
+#include "store/share/share_facts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/store/file_digest.h"
+#include "store/client/file_digest.h"
 
 enum { AGE = 60 /* seconds since a file was made, after which it counts as settled */ };
 

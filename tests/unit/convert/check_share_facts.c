@@ -1,5 +1,5 @@
 /* What identifies a conversion for other hosts, with and without memory for it. Linked with --wrap. */
-#include "convert/run/share/share_facts.h"
+#include "store/share/share_facts.h"
 
 #include <errno.h>
 #include <setjmp.h>

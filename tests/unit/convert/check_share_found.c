@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/run/share/share_found.h"
-#include "convert/run/share/share_payload.h"
-#include "convert/store/store_object.h"
+#include "store/share/share_found.h"
+#include "store/share/share_payload.h"
+#include "store/client/store_object.h"
 #include "gsym/base/text_buf.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Leases that are held: when each is renewed or deleted, and what is asked of the store for that. */
-#include "convert/run/share/share_hold.h"
+#include "store/share/share_hold.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Neighbours in a form that means the same on hosts which keep their files elsewhere. */
-#include "convert/run/share/share_inputs.h"
+#include "store/share/share_inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/record/packed_name.h"
-#include "convert/run/inputs.h"
-#include "convert/run/share/share_payload.h"
+#include "work/types/packed_name.h"
+#include "work/run/inputs.h"
+#include "store/share/share_payload.h"
 
 enum { PATH_SIZE = 128, HOSTS = 2 };
 

@@ -1,5 +1,5 @@
 /* One object file and a store, for programs that end when they have it. Linked with --wrap. */
-#include "convert/run/share/share_object.h"
+#include "store/share/share_object.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "convert/run/share/share_facts.h"
-#include "convert/run/share/share_found.h"
-#include "convert/run/share/share_offer.h"
+#include "store/share/share_facts.h"
+#include "store/share/share_found.h"
+#include "store/share/share_offer.h"
 
 enum { FILE_FD = 5, GET_FD = 71, LIMIT = 4711, BY_CONTENT = 'c', BY_SAMPLE = 's' };
 

@@ -1,5 +1,5 @@
 /* Offers: what they take over, what they keep for themselves, and that nothing is left of one that fails. */
-#include "convert/run/share/share_offer.h"
+#include "store/share/share_offer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "convert/cache/handle.h"
-#include "convert/os/guard.h"
+#include "work/cache/handle.h"
+#include "work/os/guard.h"
 #include "gsym/base/vec.h"
 #include "tests/unit/wrap_malloc.h"
 

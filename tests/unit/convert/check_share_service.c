@@ -1,7 +1,7 @@
 /* The threads of a shared store: both are waited for, also when the second cannot be started. */
 #include "store_fixture.h"
 
-#include "convert/run/share/share_service.h"
+#include "store/share/share_service.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -5,13 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cache/publish.h"
-#include "convert/run/run_slots.h"
-#include "convert/run/share/share_facts.h"
-#include "convert/run/share/share_found.h"
-#include "convert/run/share/share_hold.h"
-#include "convert/run/share/share_offer.h"
-#include "convert/run/share/share_turn.h"
+#include "work/cache/publish.h"
+#include "work/run/run_slots.h"
+#include "store/share/share_facts.h"
+#include "store/share/share_found.h"
+#include "store/share/share_hold.h"
+#include "store/share/share_offer.h"
+#include "store/share/share_turn.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/store/store_address.h"
-#include "convert/store/store_directory.h"
-#include "convert/store/store_object.h"
+#include "work/os/monotonic.h"
+#include "store/client/store_address.h"
+#include "store/client/store_directory.h"
+#include "store/client/store_object.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"

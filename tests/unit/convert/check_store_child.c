@@ -4,7 +4,7 @@
  */
 #include "store_child_fixture.h"
 
-#include "convert/cli/store/store_child.h"
+#include "store/transfer/store_child.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "convert/store/store.h"
-#include "convert/worker/worker.h"
+#include "store/client/store.h"
+#include "work/worker/worker.h"
 
 enum {
 	SERIAL = 100, /* of transfers that are held, and their number */

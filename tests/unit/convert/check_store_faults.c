@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/store/lease.h"
-#include "convert/store/store_call.h"
-#include "convert/store/store_process.h"
+#include "work/os/monotonic.h"
+#include "store/client/lease.h"
+#include "store/client/store_call.h"
+#include "store/client/store_process.h"
 #include "gsym/base/vec.h"
 
 /* Polls that do not wait, of all threads. */

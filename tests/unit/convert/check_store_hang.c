@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 
 /* ---- The file server ---- */
 

@@ -1,5 +1,5 @@
 /* What a conversion in a store is named after: every fact changes the name, and no text poses as another. */
-#include "convert/store/store_key.h"
+#include "store/client/store_key.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "convert/cache/cache_key.h"
+#include "work/cache/cache_key.h"
 #include "convert/object/sha256.h"
-#include "convert/record/convert_types.h"
+#include "work/types/convert_types.h"
 
 /* BLAKE2b-256 of "source" and of "binary", by another implementation: hashlib.blake2b(x, digest_size=32). */
 static const uint8_t source_digest[STORE_DIGEST] = {

@@ -1,5 +1,5 @@
 /* Objects of a store: what damage is found, what is signed, and that hostile ones cost little. */
-#include "convert/store/store_object.h"
+#include "store/client/store_object.h"
 
 #include <errno.h>
 #include <setjmp.h>

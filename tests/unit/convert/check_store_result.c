@@ -1,5 +1,5 @@
 /* What a result means: for counters, for the breaker, for what the server can do, and for who waits. */
-#include "convert/store/store_call.h"
+#include "store/client/store_call.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Files of keys: who may have written and read them, what is a key, and that they can be replaced. */
-#include "convert/store/store_trust.h"
+#include "store/client/store_trust.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/symbolizer/symbol_query.h"
+#include "cli/symbolizer/symbol_query.h"
 #include "gsym/base/text_buf.h"
 
 #include <stdio.h>

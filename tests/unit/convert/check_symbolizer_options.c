@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cli/symbolizer/symbolizer_parse.h"
+#include "cli/symbolizer/symbolizer_parse.h"
 #include "gsym/base/text_buf.h"
 
 #include <stdio.h>

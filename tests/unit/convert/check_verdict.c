@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/cache/publish.h"
-#include "convert/run/verdict.h"
+#include "work/cache/publish.h"
+#include "work/run/verdict.h"
 
 #include <errno.h>
 #include <signal.h>

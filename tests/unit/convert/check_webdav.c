@@ -1,5 +1,5 @@
 /* What is asked of a server of WebDAV, and what is made of its answers: a script answers in its place. */
-#include "convert/cli/store/webdav.h"
+#include "store/transfer/webdav.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 #include "tests/unit/wrap_asprintf.h"
 
 /* ---- The server ---- */

@@ -1,5 +1,5 @@
 /* The elements of a list in XML: names, texts, entities, sections, limits, and what is no XML. */
-#include "convert/cli/store/xml_scan.h"
+#include "store/transfer/xml_scan.h"
 
 #include <errno.h>
 #include <setjmp.h>

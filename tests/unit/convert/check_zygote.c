@@ -4,7 +4,7 @@
  */
 #include "zygote_fixture.h"
 
-#include "convert/run/zygote.h"
+#include "work/run/zygote.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/os/monotonic.h"
-#include "convert/store/store.h"
+#include "work/os/monotonic.h"
+#include "store/client/store.h"
 #include "gsym/base/vec.h"
 
 enum { HANG_MS = 500000 };

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "convert/cli/store/directory_store.h"
+#include "store/transfer/directory_store.h"
 
 enum directory_call {
 	NO_CALL,

@@ -4,7 +4,7 @@
 
 #include "directory_fixture.h"
 
-#include "convert/cli/store/engine.h"
+#include "store/transfer/engine.h"
 
 enum {
 	WHOLE_MS = 1000, /* limit of a transfer */

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/cli/store/engine.h"
+#include "store/transfer/engine.h"
 #include "gsym/base/vec.h"
 #include "tests/unit/times_slower.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "convert/cli/store/curl_library.h"
+#include "store/transfer/curl_library.h"
 
 /* ---- Options ---- */
 

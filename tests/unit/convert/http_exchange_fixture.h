@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CONVERT_HTTP_EXCHANGE_FIXTURE_H
 #define TESTS_UNIT_CONVERT_HTTP_EXCHANGE_FIXTURE_H
 
-#include "convert/cli/store/http_exchange.h"
+#include "store/transfer/http_exchange.h"
 
 #include "fake_curl.h"
 

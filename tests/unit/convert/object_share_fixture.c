@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/cache/cache_lock.h"
-#include "convert/cli/bundle.h"
-#include "convert/cli/lookup/object_lookup.h"
-#include "convert/run/convert_run.h"
-#include "convert/run/share/share_object.h"
-#include "convert/run/share/share_turn.h"
-#include "convert/store/file_digest.h"
+#include "work/cache/cache_lock.h"
+#include "cli/command/bundle.h"
+#include "cli/lookup/object_lookup.h"
+#include "work/run/convert_run.h"
+#include "store/share/share_object.h"
+#include "store/share/share_turn.h"
+#include "store/client/file_digest.h"
 #include "gsym/base/diag.h"
 #include "tests/unit/fs/captured_stderr.h"
 #include "tests/unit/wrap_asprintf.h"

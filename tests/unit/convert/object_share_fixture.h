@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "convert/cli/message.h" /* before a macro of cmocka has the name of a function in it */
+#include "cli/command/message.h" /* before a macro of cmocka has the name of a function in it */
 #include <cmocka.h>
 
-#include "convert/cli/shared/object_share.h"
-#include "convert/run/converter.h"
+#include "cli/store/object_share.h"
+#include "work/run/converter.h"
 
 enum { SERVERS_HASH = 4712 }; /* of SERVERS */
 #define SERVERS "http://a http://b"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/cli/store/s3_credentials.h"
-#include "convert/store/sodium.h"
+#include "store/transfer/s3_credentials.h"
+#include "store/client/sodium.h"
 #include "gsym/base/diag.h"
 
 int credentials_err;

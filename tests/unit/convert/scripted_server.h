@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "convert/cli/store/http_exchange.h"
+#include "store/transfer/http_exchange.h"
 
 enum { SCRIPT_MAX = 12 };
 

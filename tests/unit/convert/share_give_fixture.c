@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/run/inputs.h"
-#include "convert/run/share/share_inputs.h"
-#include "convert/run/share/share_payload.h"
-#include "convert/store/store_object.h"
+#include "work/run/inputs.h"
+#include "store/share/share_inputs.h"
+#include "store/share/share_payload.h"
+#include "store/client/store_object.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "convert/run/share/share_offer.h"
+#include "store/share/share_offer.h"
 
 enum {
 	NOW = 1000000,    /* ms */

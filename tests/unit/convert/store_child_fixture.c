@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "convert/cli/store/engine.h"
-#include "convert/cli/store/received_object.h"
-#include "convert/cli/store/s3_credentials.h"
-#include "convert/cli/store/store_child.h"
-#include "convert/cli/worker/sandbox.h"
-#include "convert/worker/worker.h"
+#include "store/transfer/engine.h"
+#include "store/transfer/received_object.h"
+#include "store/transfer/s3_credentials.h"
+#include "store/transfer/store_child.h"
+#include "work/sandbox/sandbox.h"
+#include "work/worker/worker.h"
 #include "gsym/base/diag.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/unit/wrap_mutex.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 #include "gsym/base/file_io.h"
 
 const char *fixture_program;

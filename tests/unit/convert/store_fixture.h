@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "convert/store/store.h"
+#include "store/client/store.h"
 
 enum { SOON_MS = 60000 /* limit against hangs, not an assumption about time */ };
 

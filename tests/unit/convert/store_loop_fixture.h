@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "convert/store/store_call.h"
+#include "store/client/store_call.h"
 
 enum {
 	START_MS = 1000000, /* of the clock */

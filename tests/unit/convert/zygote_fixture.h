@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "convert/run/zygote.h"
+#include "work/run/zygote.h"
 
 enum {
 	ANSWER_MS = 1000, /* the time for an answer, and for ending */

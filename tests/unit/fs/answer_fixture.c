@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/os/guard.h"
+#include "work/os/guard.h"
 
 /* A call that waits for an image is not parked here. */
 static int never_opened(void *opener, struct call *call)

@@ -4,7 +4,7 @@
  */
 #include "images_fixture.h"
 
-#include "convert/os/monotonic.h"
+#include "work/os/monotonic.h"
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
 #include "fs/convert/asking.h"

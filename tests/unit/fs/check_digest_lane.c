@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/os/log.h"
-#include "convert/store/file_digest.h"
+#include "work/os/log.h"
+#include "store/client/file_digest.h"
 #include "fs/images/digests.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"

@@ -1,7 +1,7 @@
 /* Open images whose file is no longer in the cache, or could not be published: which are closed, and when. */
 #include "images_fixture.h"
 
-#include "convert/cache/publish.h"
+#include "work/cache/publish.h"
 #include "fs/images/evicted.h"
 
 #include <errno.h>

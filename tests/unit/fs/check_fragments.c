@@ -1,7 +1,7 @@
 /* Fragments of images that are not converted: the newest ones of each, and a bounded number of all. */
 #include "images_fixture.h"
 
-#include "convert/cache/handle.h"
+#include "work/cache/handle.h"
 #include "fs/images/fragments.h"
 #include "gsym/read/reader.h"
 

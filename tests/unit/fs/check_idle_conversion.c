@@ -1,8 +1,8 @@
 /* What an idle host converts: from the cache or by a worker, how it is counted, and when it is given up. */
 #include "images_fixture.h"
 
-#include "convert/os/mutex.h"
-#include "convert/run/share/share_again.h"
+#include "work/os/mutex.h"
+#include "store/share/share_again.h"
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"

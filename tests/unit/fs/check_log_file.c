@@ -1,7 +1,7 @@
 /*
  * The file log: what becomes of its lines, what is waited for, what the reader sees of images that are
  * damaged or closed meanwhile. Which images a line may mean is in check_log_images.c, how it is recognized is
- * up to gsym/filter.
+ * up to log/engine.
  */
 #include "log_fixture.h"
 

@@ -1,7 +1,7 @@
 /* The file metrics: each counter under its name, with its label and type. */
 #include "images_fixture.h"
 
-#include "convert/run/share/share.h"
+#include "store/share/share.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "convert/cache/notes.h"
+#include "work/cache/notes.h"
 
 static void expect(const char *notes, size_t size, const char *json)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "convert/run/inputs.h"
+#include "work/run/inputs.h"
 #include "images_fixture.h"
 
 static int checks;

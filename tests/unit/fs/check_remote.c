@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/cache/image_id.h"
-#include "convert/run/identifier.h"
+#include "work/cache/image_id.h"
+#include "work/run/identifier.h"
 #include "fs/call/runners.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"

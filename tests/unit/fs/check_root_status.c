@@ -1,5 +1,5 @@
 /* The file status of the root: every state and line, what each caller may know, and memory that fails. */
-#include "convert/run/share/share.h" /* has locals called as a variable of the fixture */
+#include "store/share/share.h" /* has locals called as a variable of the fixture */
 #include "fs/scan/scan_state.h"
 #include "tree_lookup_fixture.h"
 

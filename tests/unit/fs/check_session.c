@@ -13,7 +13,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "convert/run/share/share_service.h"
+#include "store/share/share_service.h"
 #include "fs/answer/stream.h"
 #include "fs/images/catalogue.h"
 #include "fs/state.h"

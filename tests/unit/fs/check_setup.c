@@ -40,10 +40,8 @@ static void given_worker(void **state)
 /* Where it is installed, in this order; it must be a program. */
 static void found_worker(void **state)
 {
-	static const char *const places[] = {"convert/cli/gsym", "libexec/gsymfs/gsym", "bin/gsym",
-					     "sbin/gsym"};
-	static const char *const dirs[] = {"sbin",           "bin",     "libexec",
-					   "libexec/gsymfs", "convert", "convert/cli"};
+	static const char *const places[] = {"cli/gsym", "libexec/gsymfs/gsym", "bin/gsym", "sbin/gsym"};
+	static const char *const dirs[] = {"sbin", "bin", "libexec", "libexec/gsymfs", "cli"};
 	char self[100];
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)

@@ -1,7 +1,7 @@
 /* The file status of an image: what it says of each state, and of files that not all may know of. */
 #include "images_fixture.h"
 
-#include "convert/run/share/share.h"
+#include "store/share/share.h"
 #include "fs/answer/status.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"

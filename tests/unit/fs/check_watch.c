@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/os/beneath.h"
+#include "work/os/beneath.h"
 
 enum {
 	MOUNT_DEVICE = 0x7777, /* of what is named "mounted" */

@@ -6,7 +6,7 @@
 
 #include "fs/answer/log_file.h"
 #include "fs/call/call.h"
-#include "gsym/filter/filter.h"
+#include "log/engine/filter.h"
 
 #define OTHER_ID "fedcba9876543210"
 #define THIRD_ID "00112233445566778899aabbccddeeff"

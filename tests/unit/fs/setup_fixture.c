@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "convert/os/guard.h"
-#include "convert/worker/child.h"
+#include "work/os/guard.h"
+#include "work/worker/child.h"
 #include "fs/sys/mountpoint.h"
 #include "tests/unit/wrap_asprintf.h"
 

@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-#include "convert/run/share/share_service.h"
+#include "store/share/share_service.h"
 #include "fs/setup.h"
 #include "gsym/base/vec.h"
 

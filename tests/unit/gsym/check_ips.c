@@ -1,8 +1,8 @@
 /* Crash reports in JSON: where they begin and end, the frames and images in them, and their members. */
 #include "sample.h"
 
-#include "gsym/filter/formats/format_ips.h"
-#include "gsym/filter/json_member.h"
+#include "log/formats/format_ips.h"
+#include "log/engine/json_member.h"
 
 #include <errno.h>
 #include <stdio.h>

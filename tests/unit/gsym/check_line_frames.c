@@ -1,8 +1,8 @@
 /* Lines as the filter takes them: which format gets a line, what is learned, buffered, flushed or copied. */
 #include "log_lines.h"
 
-#include "gsym/filter/filter.h"
-#include "gsym/filter/filter_state.h"
+#include "log/engine/filter.h"
+#include "log/engine/filter_state.h"
 
 #include <errno.h>
 #include <setjmp.h>

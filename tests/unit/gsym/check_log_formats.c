@@ -5,8 +5,8 @@
 #include "log_lines.h"
 #include "sample.h"
 
-#include "gsym/filter/log_format.h"
-#include "gsym/filter/maps/memory_map.h"
+#include "log/engine/log_format.h"
+#include "log/maps/memory_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

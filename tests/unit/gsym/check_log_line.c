@@ -1,5 +1,5 @@
 /* Lines with their frames replaced: how answers look in each style, and what stays as it is. */
-#include "gsym/filter/log_line.h"
+#include "log/engine/log_line.h"
 
 #include <errno.h>
 #include <setjmp.h>

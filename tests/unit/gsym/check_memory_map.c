@@ -1,5 +1,5 @@
 /* Which code is at an address, after mappings over one another, and more of them than there is room for. */
-#include "gsym/filter/maps/memory_map.h"
+#include "log/maps/memory_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Regular expressions of call sites: against the C library's, which is not used since files are hostile. */
 #include "sample.h"
 
-#include "gsym/filter/pattern.h"
+#include "log/engine/pattern.h"
 
 #include <regex.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The images that a stack asks for, why its frames are not explained, and what a line says of the build. */
 #include "filter_sample.h"
 
-#include "gsym/filter/pending_stack.h"
+#include "log/engine/pending_stack.h"
 
 #include <errno.h>
 #include <string.h>

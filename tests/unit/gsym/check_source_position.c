@@ -1,5 +1,5 @@
 /* Whether a line of a log tells a source file and line already. */
-#include "gsym/filter/source_position.h"
+#include "log/engine/source_position.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Which lines one stack is made of, and which frames called each other, at the limits of both. */
 #include "sample.h"
 
-#include "gsym/filter/stack_buffer.h"
+#include "log/engine/stack_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "sample.h"
 
-#include "gsym/filter/stack_resolver.h"
+#include "log/engine/stack_resolver.h"
 #include "gsym/codec/format.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The function that a kernel means by a name, an offset and a size, at the limits of what still fits. */
-#include "gsym/filter/symbol_match.h"
+#include "log/engine/symbol_match.h"
 
 #include "sample.h"
 

@@ -4,7 +4,7 @@
 
 #include "sample.h"
 
-#include "gsym/filter/filter.h"
+#include "log/engine/filter.h"
 #include "gsym/render/shown_names.h"
 
 #define ID "0102030405060708090a0b0c0d0e0f10"

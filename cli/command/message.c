@@ -1,0 +1,55 @@
+#include "cli/command/message.h"
+
+#include "gsym/base/escape.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+	LINE_MAX_BYTES = 4096,
+	ESCAPED_MAX = 4, /* bytes for one that is escaped: "\xNN" */
+	PREFIX_MAX = 8,
+};
+
+static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
+	__attribute__((format(printf, 3, 0), nonnull));
+
+static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
+{
+	char line[LINE_MAX_BYTES], escaped[PREFIX_MAX + ESCAPED_MAX * LINE_MAX_BYTES + 1];
+	/* Allocates nothing: the message may be that there is no memory. */
+	struct text_buf text = {.v = escaped, .cap = sizeof(escaped)};
+	invariant(strlen(prefix) <= PREFIX_MAX);
+	vsnprintf(line, sizeof(line), fmt, args);
+	text_str(&text, prefix);
+	escape_str(&text, line, ESCAPE_TEXT);
+	text_char(&text, '\n');
+	fwrite(text.v, 1, text.n, file);
+}
+
+void complain(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	print_escaped(stderr, "gsym: ", fmt, args);
+	va_end(args);
+}
+
+void say(FILE *file, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	print_escaped(file, "", fmt, args);
+	va_end(args);
+}
+
+int fail(const char *what, int err, const struct gsym_diag *diag)
+{
+	const char *why = diag && diag->text[0] ? diag->text : strerror(-err);
+	/* A diagnosis may begin with the file. */
+	if (strncmp(why, what, strlen(what)) == 0)
+		complain("%s", why);
+	else
+		complain("%s: %s", what, why);
+	return STATUS_FAILED;
+}

@@ -1,0 +1,573 @@
+/*
+ * gsym lookup: addresses from the arguments, else one per line from standard input.
+ *
+ * All complete lines of one read are answered as a batch, or those that follow one another with the same
+ * file; output is flushed when no complete line is left, so that a client on a pipe gets its answers.
+ * If the file must be converted, the first address is answered while it is.
+ */
+#include "gsym/base/ascii.h"
+#include "gsym/base/address.h"
+#include "cli/command/commands.h"
+#include "cli/lookup/lookup_file.h"
+#include "cli/lookup/lookup_merged.h"
+#include "cli/lookup/symbol_operand.h"
+#include "cli/command/message.h"
+#include "cli/command/output.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+enum {
+	LINE_MAX_SIZE = 4096, /* a longer line is malformed, and is its beginning of this size */
+	INPUT_SIZE = 5 << 20, /* holds BATCH_EXPECTED addresses of a kernel */
+};
+
+/* How the first address is answered before its file is open. */
+enum early_answer {
+	EARLY_NOT,
+	EARLY_OPERAND,
+	EARLY_LINE,
+	EARLY_DONE, /* it was */
+};
+
+struct lookup_command {
+	struct object_options object;
+	const char *path; /* of all addresses; NULL: lines have one */
+	bool lines_have_files;
+	enum demangle_mode demangle; /* of the options */
+	struct lookup_files files;
+	struct lookup_file *file;         /* the current one, or NULL */
+	const struct gsym_reader *reader; /* of that; NULL: it could not be opened */
+	struct batch_query first;         /* of the file */
+	enum early_answer early;
+	struct render_options render;
+	struct gsym_answer answer;
+	bool near;       /* the nearest line where the line is 0 */
+	bool all_merged; /* every function at an address, not only the first */
+	struct merged_lookup merged;
+	struct symbol_search symbols;
+	bool has_heading;
+	VEC(struct batch_query) queries; /* lines read but not answered */
+	struct text_buf out;
+	bool incomplete; /* part of the input or the file could not be read: status STATUS_FAILED */
+};
+
+static unsigned lookup_flags(const struct lookup_command *lookup)
+{
+	return render_lookup_flags(lookup->render.format) | (lookup->near ? GSYM_LOOKUP_NEAR : 0);
+}
+
+/*
+ * Appends the answer; errors are those of gsym_lookup(). Of a damaged file part of an answer may be appended.
+ */
+static int append(struct lookup_command *lookup, uint64_t addr, struct gsym_diag *diag)
+{
+	if (lookup->all_merged)
+		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
+				     diag);
+	int err = gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, diag);
+	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+}
+
+/* Appends the answer to one address. Only running out of memory is an error. */
+static int answer(struct lookup_command *lookup, uint64_t addr)
+{
+	struct gsym_diag diag = {0};
+	size_t before = lookup->out.n;
+	int err = lookup->reader ? append(lookup, addr, &diag) : -ENOENT;
+	if (!err || err == -ENOMEM)
+		return err;
+	if (err != -ENOENT) {
+		fail(lookup->file->path, err, &diag);
+		lookup->incomplete = true;
+	}
+	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, addr, &lookup->render);
+}
+
+static struct batch_query parse_line(const char *line, size_t size)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	bool too_long = size > LINE_MAX_SIZE;
+	size = too_long ? LINE_MAX_SIZE : size;
+	while (size && is_line_padding(line[size - 1]))
+		size--;
+	while (size && is_line_padding(*line)) {
+		line++;
+		size--;
+	}
+	if (!too_long && address_parse(line, size, &query.given)) {
+		query.addr = query.given;
+		return query;
+	}
+	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
+}
+
+struct line_part {
+	const char *text;
+	size_t size;
+};
+
+/* An address and, after white space, a file, whose name may have some in it. False if either is missing. */
+static bool split_line(const char *line, size_t size, struct line_part *address, struct line_part *file)
+{
+	const char *end = line + size, *at = line;
+	while (at < end && is_line_padding(*at))
+		at++;
+	while (end > at && is_line_padding(end[-1]))
+		end--;
+	address->text = at;
+	while (at < end && !is_line_padding(*at))
+		at++;
+	address->size = (size_t)(at - address->text);
+	while (at < end && is_line_padding(*at))
+		at++;
+	*file = (struct line_part){at, (size_t)(end - at)};
+	return file->size && !memchr(at, 0, file->size);
+}
+
+/* Answers with every function at each address. */
+static int answer_merged(struct lookup_command *lookup)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < lookup->queries.n; i++) {
+		const struct batch_query *query = &lookup->queries.v[i];
+		if (query->kind == BATCH_MALFORMED)
+			err = render_malformed(&lookup->out, query->text, query->size, &lookup->render);
+		else
+			err = answer(lookup, query->given);
+		render_end_record(&lookup->out, lookup->render.format);
+		if (!err)
+			err = output_drain(&lookup->out);
+	}
+	return err;
+}
+
+static int answer_batch(struct lookup_command *lookup)
+{
+	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
+	struct batch *batch = lookup_file_batch(lookup->file);
+	if (!batch)
+		return -ENOMEM;
+	for (size_t done = 0, expected = 0, n; done < lookup->queries.n; done += n) {
+		struct gsym_diag diag = {0};
+		if (done >= expected)
+			expected = done + batch_expect(batch, &how, lookup->queries.v + done,
+						       lookup->queries.n - done);
+		int err = batch_answer(batch, &how, lookup->queries.v + done, lookup->queries.n - done,
+				       OUTPUT_PIECE, &lookup->out, &n, &diag);
+		if (err == -EBADMSG) {
+			fail(lookup->file->path, err, &diag);
+			lookup->incomplete = true;
+			err = 0;
+		}
+		if (!err)
+			err = output_drain(&lookup->out);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- The file ---- */
+
+static void use_image(struct lookup_command *lookup, const struct lookup_image *image,
+		      struct demangle_cache *names)
+{
+	lookup->reader = image->reader;
+	lookup->render.module = lookup->file->path;
+	lookup->render.cache = names;
+	lookup->render.demangle = lookup->demangle == DEMANGLE_AUTO ? image->demangle : lookup->demangle;
+}
+
+static void print_heading(struct lookup_command *lookup)
+{
+	if (lookup->render.format == RENDER_GSYMUTIL && !lookup->has_heading) {
+		text_lit(&lookup->out, "Looking up addresses in \"");
+		text_str(&lookup->out, lookup->path);
+		text_lit(&lookup->out, "\":\n");
+	}
+	lookup->has_heading = true;
+}
+
+/* Appends the record of a line. */
+static int append_first(struct lookup_command *lookup)
+{
+	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
+	struct batch *batch = batch_new(lookup->reader);
+	size_t n;
+	int err = batch ? batch_answer(batch, &how, &lookup->first, 1, OUTPUT_PIECE, &lookup->out, &n, NULL)
+			: -ENOMEM;
+	batch_free(batch);
+	return err;
+}
+
+/* Prints the answer to the first address while the rest of the file is converted, if it is certain. */
+static void answer_early(void *user, const struct lookup_image *image)
+{
+	struct lookup_command *lookup = user;
+	uint64_t addr = lookup->first.given;
+	use_image(lookup, image, NULL); /* its strings go with the call */
+	if (gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, NULL))
+		return;
+	if (lookup->early == EARLY_OPERAND)
+		print_heading(lookup);
+	int err = lookup->early == EARLY_OPERAND ? answer(lookup, addr) : append_first(lookup);
+	lookup->early = EARLY_DONE;
+	if (err || output_flush(&lookup->out))
+		lookup->out.failed = true; /* reported when more is written */
+}
+
+/* Opens the current file if it is pending. False after an error message. */
+static bool open_pending(struct lookup_command *lookup)
+{
+	struct lookup_file *file = lookup->file;
+	struct object_options how = lookup->object;
+	const struct convert_address asked = {.value = lookup->first.given};
+	if (lookup->early != EARLY_NOT && !lookup->all_merged)
+		how.asked = &asked;
+	how.early = answer_early;
+	how.user = lookup;
+	bool is_open = file->image.reader || (file->is_pending && lookup_file_convert(file, &how));
+	use_image(lookup, &file->image, file->names);
+	lookup->incomplete |= !is_open;
+	return is_open;
+}
+
+/* Likewise, before the lines are answered; answers to the first line that were given while it was converted
+ * are not given again. */
+static bool open_for_lines(struct lookup_command *lookup)
+{
+	bool has_address = lookup->queries.n && lookup->queries.v[0].kind == BATCH_ADDRESS;
+	if (has_address)
+		lookup->first = lookup->queries.v[0];
+	lookup->early = has_address ? EARLY_LINE : EARLY_NOT;
+	bool is_open = open_pending(lookup);
+	if (lookup->early == EARLY_DONE)
+		memmove(lookup->queries.v, lookup->queries.v + 1,
+			--lookup->queries.n * sizeof(*lookup->queries.v));
+	return is_open;
+}
+
+/* ---- Standard input ---- */
+
+/* -ECANCELED if the only file cannot be opened. */
+static int answer_queries(struct lookup_command *lookup)
+{
+	if (!open_for_lines(lookup) && lookup->path)
+		return -ECANCELED;
+	int err = lookup->all_merged ? answer_merged(lookup) : answer_batch(lookup);
+	lookup->queries.n = 0;
+	return err;
+}
+
+/* Makes @path the current file, after the lines of the one before are answered. */
+static int change_file(struct lookup_command *lookup, const char *path, size_t size)
+{
+	const struct lookup_file *file = lookup->file;
+	if (file && strncmp(file->path, path, size) == 0 && !file->path[size])
+		return 0;
+	int err = lookup->queries.n ? answer_queries(lookup) : 0;
+	return err ? err : lookup_files_find(&lookup->files, path, size, &lookup->file);
+}
+
+static int answer_malformed(struct lookup_command *lookup, const char *line, size_t size)
+{
+	int err = lookup->queries.n ? answer_queries(lookup) : 0;
+	lookup->render.module = NULL;
+	if (!err)
+		err = render_malformed(&lookup->out, line, size < LINE_MAX_SIZE ? size : LINE_MAX_SIZE,
+				       &lookup->render);
+	render_end_record(&lookup->out, lookup->render.format);
+	return err;
+}
+
+/* Adds a line of an address and a file. */
+static int add_line_with_file(struct lookup_command *lookup, const char *line, size_t size)
+{
+	struct line_part address, file;
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	if (size > LINE_MAX_SIZE || !split_line(line, size, &address, &file) ||
+	    !address_parse(address.text, address.size, &query.given))
+		return answer_malformed(lookup, line, size);
+	query.addr = query.given;
+	int err = change_file(lookup, file.text, file.size);
+	return err ? err : vec_push(&lookup->queries, query);
+}
+
+static int add_line(struct lookup_command *lookup, const char *line, size_t size)
+{
+	return lookup->path ? vec_push(&lookup->queries, parse_line(line, size))
+			    : add_line_with_file(lookup, line, size);
+}
+
+/* Adds the first line of @text; *ret_size is its size, 0 if it is incomplete. */
+static int add_next(struct lookup_command *lookup, const char *text, size_t size, size_t *ret_size)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	if (lookup->path && (*ret_size = address_line(text, size, &query.given))) {
+		query.addr = query.given;
+		return vec_push(&lookup->queries, query);
+	}
+	const char *nl = memchr(text, '\n', size);
+	*ret_size = nl ? (size_t)(nl + 1 - text) : 0;
+	return nl ? add_line(lookup, text, (size_t)(nl - text)) : 0;
+}
+
+/* Answers the complete lines of @input and stores their size. */
+static int answer_lines(struct lookup_command *lookup, const char *input, size_t size, size_t *ret)
+{
+	size_t at = 0, more = 1;
+	while (at < size && more) {
+		int err = add_next(lookup, input + at, size - at, &more);
+		if (err)
+			return err;
+		at += more;
+	}
+	*ret = at;
+	return lookup->queries.n ? answer_queries(lookup) : 0;
+}
+
+/* Reads more after the @kept bytes; flushes first, since the writer of the input may wait for our output. */
+static int read_more(struct lookup_command *lookup, char *input, size_t kept, size_t *ret)
+{
+	int err = output_flush(&lookup->out);
+	if (err)
+		return err;
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, input + kept, INPUT_SIZE - kept);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fail("standard input", -errno, NULL);
+			lookup->incomplete = true;
+		}
+		*ret = n > 0 ? (size_t)n : 0;
+		return 0;
+	}
+}
+
+static int answer_stdin(struct lookup_command *lookup)
+{
+	CLEANUP(freep) char *input = malloc(INPUT_SIZE);
+	size_t kept = 0, more, used;
+	int err;
+	if (!input)
+		return -ENOMEM;
+	while (!(err = read_more(lookup, input, kept, &more)) && more) {
+		err = answer_lines(lookup, input, kept + more, &used);
+		if (err)
+			return err;
+		kept = kept + more - used;
+		memmove(input, input + used, kept);
+		if (kept > LINE_MAX_SIZE)
+			kept = LINE_MAX_SIZE + 1; /* it remains too long */
+	}
+	if (!err && kept)
+		err = add_line(lookup, input, kept);
+	if (!err && (lookup->queries.n || lookup->path))
+		err = answer_queries(lookup);
+	return err ? err : output_flush(&lookup->out);
+}
+
+/* An operand that names functions: those that an answer was printed for. */
+struct named_answer {
+	struct lookup_command *lookup;
+	uint64_t off; /* from the start of each */
+	size_t printed;
+};
+
+/* Answers for one function of a name; one that ends before the offset has no answer. */
+static int answer_function(void *user, const struct name_hit *hit)
+{
+	struct named_answer *named = user;
+	struct lookup_command *lookup = named->lookup;
+	uint64_t addr = gsym_reader_address(lookup->reader, hit->index) + named->off;
+	if (hit->size && named->off >= hit->size)
+		return 0;
+	named->printed++;
+	if (lookup->all_merged)
+		return answer(lookup, addr);
+	struct gsym_diag diag = {0};
+	int err = gsym_lookup_flags(lookup->reader, addr, hit->which, lookup_flags(lookup), &lookup->answer,
+				    &diag);
+	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+}
+
+/* "main+4", "main + 0x4": offsets as they are not written here. */
+static bool has_other_offset(const char *text)
+{
+	const char *plus = strrchr(text, '+');
+	return plus && plus > text && plus[1 + strspn(plus + 1, " ")] >= '0' &&
+	       plus[1 + strspn(plus + 1, " ")] <= '9';
+}
+
+static int answer_symbol(struct lookup_command *lookup, const char *text, const struct place_operand *operand)
+{
+	struct named_answer named = {.lookup = lookup, .off = operand->value};
+	int n = symbol_search_visit(&lookup->symbols, operand, answer_function, &named);
+	if (n == -ENOMEM)
+		return n;
+	if (n < 0)
+		fail(lookup->path, n, NULL);
+	else if (!n)
+		complain("'%s': no such function in '%s'; %s", text, lookup->path,
+			 has_other_offset(text) ? "an offset is written +0x... without blanks"
+						: "an address is written 0x...");
+	else if (!named.printed)
+		complain("'%s': after the end of the function", text);
+	lookup->incomplete |= n <= 0 || !named.printed;
+	return 0;
+}
+
+static int answer_operand(struct lookup_command *lookup, const char *text)
+{
+	struct place_operand operand;
+	place_operand_parse(text, &operand);
+	return operand.symbol ? answer_symbol(lookup, text, &operand) : answer(lookup, operand.value);
+}
+
+static int answer_arguments(struct lookup_command *lookup, char **args, int n)
+{
+	struct place_operand operand;
+	place_operand_parse(args[0], &operand);
+	lookup->first.given = operand.value;
+	lookup->early = operand.symbol ? EARLY_NOT : EARLY_OPERAND;
+	if (!open_pending(lookup))
+		return -ECANCELED;
+	lookup->symbols.reader = lookup->reader;
+	lookup->symbols.shown.shown.mode = lookup->render.demangle;
+	print_heading(lookup);
+	for (int i = lookup->early == EARLY_DONE; i < n; i++) {
+		int err = answer_operand(lookup, args[i]);
+		if (!err)
+			err = output_drain(&lookup->out);
+		if (err)
+			return err;
+	}
+	return output_flush(&lookup->out);
+}
+
+static int add_filter(const struct command *command, const struct command_option *option, const char *pattern,
+		      void *to)
+{
+	struct gsym_diag diag = {0};
+	int err = merged_lookup_filter(to, pattern, &diag);
+	if (err == -ENOMEM)
+		return output_fail(err);
+	return err ? options_error(command, "option '--%s': %s", option->name, diag.text) : STATUS_OK;
+}
+
+static const struct command_option options[] = {
+	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",
+	 OPTION_PARSED(lookup_command, render.format, option_format)},
+	{0, "addresses-from-stdin", NULL, "read lines of an address and a file",
+	 OPTION_FLAG(lookup_command, lines_have_files)},
+	OPTION_MARK_MERGED(lookup_command, render.mark_merged),
+	OPTIONS_DEMANGLE(lookup_command, demangle),
+	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",
+	 OPTION_FLAG(lookup_command, near)},
+	{0, "merged-functions", NULL,
+	 "show every function that shares the code; in the\ngsymutil format with callees at return "
+	 "addresses",
+	 OPTION_FLAG(lookup_command, all_merged)},
+	{0, "merged-functions-filter", "REGEX",
+	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated",
+	 OPTION_PARSED(lookup_command, merged, add_filter)},
+	{0, "arch", "ARCH", "use the image for ARCH of a universal (fat)\nobject file",
+	 OPTION_STRING(lookup_command, object.arch)},
+	{0, "cache", "DIR",
+	 "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs or, for "
+	 "root,\n/var/cache/gsymfs)",
+	 OPTION_STRING(lookup_command, object.cache)},
+	{0},
+};
+
+static int check_operand(const char *text)
+{
+	struct place_operand operand;
+	int err = place_operand_parse(text, &operand);
+	if (!err)
+		return STATUS_OK;
+	return err == -EINVAL
+		       ? options_error(&command_lookup, "operand '%s': write 0x%s if it is hexadecimal", text,
+				       text)
+		       : options_error(&command_lookup, "operand '%s': not an address of 64 bits", text);
+}
+
+static int check_arguments(const struct lookup_command *lookup, int argc, char **argv)
+{
+	int status = STATUS_OK;
+	if (lookup->merged.filters.n && !lookup->all_merged)
+		return options_error(&command_lookup,
+				     "option '--merged-functions-filter': needs '--merged-functions'");
+	if (lookup->near && lookup->all_merged)
+		return options_error(&command_lookup,
+				     "option '--approximate': conflicts with '--merged-functions'");
+	if (lookup->lines_have_files && optind < argc)
+		return options_error(&command_lookup,
+				     "option '--addresses-from-stdin': conflicts with operand '%s'",
+				     argv[optind]);
+	if (!lookup->lines_have_files && optind == argc)
+		return options_error(&command_lookup, "missing operand 'FILE'");
+	for (int i = optind + 1; i < argc && status == STATUS_OK; i++)
+		status = check_operand(argv[i]);
+	return status;
+}
+
+/* Finds the file of all addresses. One that must be converted is opened for the first address, unless that
+ * is still to be typed. */
+static int begin(struct lookup_command *lookup, bool has_operands)
+{
+	int err = lookup_files_find(&lookup->files, lookup->path, strlen(lookup->path), &lookup->file);
+	if (err)
+		return err;
+	bool may_wait = lookup->file->is_pending && (has_operands || !isatty(STDIN_FILENO));
+	return may_wait || open_pending(lookup) ? 0 : -ECANCELED;
+}
+
+static int run(struct lookup_command *lookup, char **addresses, int n)
+{
+	int err = lookup->path ? begin(lookup, n > 0) : 0;
+	if (!err && lookup->all_merged)
+		err = merged_lookup_init(&lookup->merged);
+	if (!err)
+		err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
+	symbol_search_deinit(&lookup->symbols);
+	gsym_answer_deinit(&lookup->answer);
+	vec_free(&lookup->queries);
+	text_deinit(&lookup->out);
+	lookup_files_deinit(&lookup->files);
+	if (err && err != -ECANCELED)
+		return output_fail(err);
+	return err || lookup->incomplete ? STATUS_FAILED : STATUS_OK;
+}
+
+static int run_lookup(int argc, char **argv)
+{
+	struct lookup_command lookup = {.demangle = DEMANGLE_AUTO};
+	int status;
+	if (options_parse(&command_lookup, argc, argv, &lookup, &status)) {
+		lookup.path = optind < argc ? argv[optind] : NULL;
+		status = check_arguments(&lookup, argc, argv);
+		if (status == STATUS_OK)
+			status = run(&lookup, argv + optind + 1, lookup.path ? argc - optind - 1 : 0);
+	}
+	merged_lookup_deinit(&lookup.merged);
+	return status;
+}
+
+const struct command command_lookup = {
+	.name = "lookup",
+	.operands = "[FILE] [ADDRESS|NAME...]",
+	.brief = "print the functions, files and lines of addresses",
+	.summary = "Prints the functions, files and lines of link-time addresses (hexadecimal) and of\n"
+		   "functions by name (main, main+0x10); without either, of addresses on standard input,\n"
+		   "one a line.\n"
+		   "An object file is converted once; the result is kept in the cache of gsymfs",
+	.options = options,
+	.examples = "  gsym lookup ./app 0x1170\n"
+		    "  gsym lookup --format=json app.gsym main+0x10\n"
+		    "  gsym lookup app.gsym < addresses\n"
+		    "  echo 0x1170 ./app | gsym lookup --addresses-from-stdin",
+	.run = run_lookup,
+};

@@ -1,0 +1,64 @@
+/*
+ * image_files.h - the images that logs and stacks refer to: GSYM files of the command line and of a mounted
+ * gsymfs.
+ */
+#ifndef CLI_LOOKUP_IMAGE_FILES_H
+#define CLI_LOOKUP_IMAGE_FILES_H
+
+#include "cli/command/cli_options.h"
+#include "cli/lookup/object_lookup.h"
+#include "gsym/base/vec.h"
+#include "log/engine/filter.h"
+
+struct image_file {
+	const struct gsym_reader *reader; /* of either of the next two */
+	struct gsym_reader *opened;       /* a GSYM file; NULL: none */
+	struct lookup_image object;       /* an object file, which owns @map, too; closed: none */
+	char *name;                       /* as given; of the mount: the id */
+	char *by_name;                    /* of the mount: the file name it was found by; NULL: none */
+	uint64_t base;                    /* image base */
+	struct name_table *shown;         /* of shown_names.h; NULL: not needed yet */
+	char *root;                       /* directory of its source files; NULL: none, or not wanted */
+	bool has_root;                    /* @root is set */
+	struct address_map *map;          /* of the mount: segments; NULL: not known */
+};
+
+struct image_files {
+	const char *mount; /* where gsymfs is mounted; NULL: nowhere */
+	bool wants_root;   /* determine the directories of source files */
+	bool by_name;      /* find images there by file name, too, if the log has no id */
+	VEC(struct image_file) list;
+	size_t n_given;      /* the first of them are operands, the rest are of the mount */
+	VEC(char *) refused; /* paths there that could not be read or converted; each was printed once */
+};
+
+/* Parses --mount into a struct image_files: images are also looked up below that directory. */
+option_parser option_mount;
+
+#define OPTIONS_MOUNT(type, member)                                                                \
+	{                                                                                          \
+		0, "mount", "DIR", "find images by their ids below DIR, where gsymfs is\nmounted", \
+			OPTION_PARSED(type, member, option_mount)                                  \
+	}
+
+/*
+ * Opens the files that are operands, from optind on; without --mount there must be one. They stay open until
+ * images_deinit(), which is needed either way. Prints errors and returns an enum command_status.
+ */
+int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv);
+void images_deinit(struct image_files *images);
+
+/*
+ * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose
+ * name matches best, or the only file if @module is the kernel; else the image of the mount, which converts
+ * it if necessary. -ENOENT if there is none, or it cannot be used; -ENODATA if there is no id, and names are
+ * not searched; -ENOTUNIQ if the name is ambiguous; -ENOMEM.
+ */
+int images_find(struct image_files *images, const struct filter_module *module,
+		const struct image_file **ret);
+
+/* The functions of struct filter_images, with @user a struct image_files. */
+int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret);
+bool images_segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret);
+
+#endif

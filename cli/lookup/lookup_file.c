@@ -1,0 +1,109 @@
+#include "cli/lookup/lookup_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/message.h"
+
+enum { FILES_MAX = 64 }; /* open at the same time */
+
+static void file_free(struct lookup_file *file)
+{
+	batch_free(file->batch);
+	demangle_cache_free(file->names);
+	lookup_image_close(&file->image);
+	free(file->path);
+	free(file);
+}
+
+static void open_gsym(struct lookup_file *file)
+{
+	int err = gsym_reader_open(file->path, &file->image.opened, &file->diag);
+	file->image.demangle = DEMANGLE_AUTO;
+	file->is_pending = err == -EBADMSG;
+	if (!err)
+		file->image.reader = file->image.opened;
+	else if (!file->is_pending)
+		fail(file->path, err, &file->diag);
+}
+
+/* NULL without memory. */
+static struct lookup_file *file_new(const char *path, size_t size)
+{
+	struct lookup_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->path = strndup(path, size);
+	file->names = demangle_cache_new(); /* NULL is allowed */
+	if (!file->path) {
+		file_free(file);
+		return NULL;
+	}
+	open_gsym(file);
+	return file;
+}
+
+bool lookup_file_convert(struct lookup_file *file, const struct object_options *options)
+{
+	struct gsym_diag diag = {""};
+	int err = object_lookup_open(file->path, options, &file->image, &diag);
+	file->is_pending = false;
+	if (err == -ENOEXEC) {
+		object_lookup_explain(file->path, &file->diag);
+		fail(file->path, -EBADMSG, &file->diag);
+	} else if (err && diag.text[0])
+		say(stderr, "gsym lookup: %s: %s", file->path, diag.text);
+	return !err;
+}
+
+struct batch *lookup_file_batch(struct lookup_file *file)
+{
+	if (!file->batch)
+		file->batch = batch_new(file->image.reader);
+	return file->batch;
+}
+
+/* ---- Those of a command ---- */
+
+/* The index of the file, or the number of files if it is not open. */
+static size_t index_of(const struct lookup_files *files, const char *path, size_t size)
+{
+	size_t i = 0;
+	for (; i < files->list.n; i++) {
+		const char *name = files->list.v[i]->path;
+		if (strncmp(name, path, size) == 0 && !name[size])
+			break;
+	}
+	return i;
+}
+
+static int add(struct lookup_files *files, const char *path, size_t size)
+{
+	struct lookup_file *file = vec_reserve(&files->list, 1) ? NULL : file_new(path, size);
+	if (!file)
+		return -ENOMEM;
+	files->list.v[files->list.n++] = file;
+	return 0;
+}
+
+int lookup_files_find(struct lookup_files *files, const char *path, size_t size, struct lookup_file **ret)
+{
+	size_t i = index_of(files, path, size);
+	int err = i == files->list.n ? add(files, path, size) : 0;
+	if (err)
+		return err;
+	*ret = files->list.v[i];
+	memmove(files->list.v + 1, files->list.v, i * sizeof(struct lookup_file *));
+	files->list.v[0] = *ret;
+	if (files->list.n > FILES_MAX)
+		file_free(files->list.v[--files->list.n]);
+	return 0;
+}
+
+void lookup_files_deinit(struct lookup_files *files)
+{
+	for (size_t i = 0; i < files->list.n; i++)
+		file_free(files->list.v[i]);
+	vec_free(&files->list);
+}

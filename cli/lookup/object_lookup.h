@@ -1,0 +1,64 @@
+/*
+ * object_lookup.h - an object file as GSYM: from the user's cache, else from a mounted gsymfs, else converted
+ * by a caged worker.
+ */
+#ifndef CLI_LOOKUP_OBJECT_LOOKUP_H
+#define CLI_LOOKUP_OBJECT_LOOKUP_H
+
+#include "work/cache/handle.h"
+
+struct convert_request;
+struct converter;
+struct lookup_image;
+struct search_path;
+
+/* All borrowed. */
+struct object_options {
+	const char *arch;  /* which image of a fat file; NULL: the only one, or that of this machine */
+	const char *cache; /* the directory; NULL: $GSYMFS_CACHE, or the default, which is that of gsymfs */
+	/* Directories of debug files, absolute, NULL-terminated; NULL: the default one alone. */
+	const char *const *debug_dirs;
+	/*
+	 * An address that is waited for. What is around it may be converted before the rest: then @early is
+	 * called with an image that has its functions, if they are certain, and ends with the call. NULL:
+	 * nothing is waited for.
+	 */
+	const struct convert_address *asked;
+	void (*early)(void *user, const struct lookup_image *image);
+	/* Where other files are searched, instead of everywhere; NULL: see @debug_dirs. */
+	const struct search_path *search;
+	/*
+	 * Does what is to be done with the image, which is identified and not opened then; its value is that
+	 * of object_lookup_open(). @request: as for convert_run(). @fd: the object file. NULL: it is opened.
+	 */
+	int (*use)(void *user, const struct converter *converter, const struct convert_request *request,
+		   int fd, struct gsym_diag *diag);
+	void *user;
+};
+
+/* Zero-initialised is closed. */
+struct lookup_image {
+	const struct gsym_reader *reader; /* of either of the next two */
+	struct handle *handle;            /* an entry of the cache: one reference, or NULL */
+	struct gsym_reader *opened;       /* a GSYM file, as in a mount, or NULL */
+	enum demangle_mode demangle;      /* that fits its names */
+	uint64_t base;                    /* image base */
+};
+
+/*
+ * Opens the image in the object file @path; lookup_image_close() closes it. 0; -ENOEXEC when it is no object
+ * file; or another errno with a message in @diag, which is empty if a signal ended it: SIGINT, SIGTERM and
+ * SIGHUP end a conversion, and then the process.
+ */
+int object_lookup_open(const char *path, const struct object_options *options, struct lookup_image *ret,
+		       struct gsym_diag *diag);
+
+/*
+ * After -ENOEXEC, for a file that could not be opened as GSYM either: sets @diag to what the file is, unless
+ * it has the magic number of GSYM files, of which the reader has said in @diag what is wrong.
+ */
+void object_lookup_explain(const char *path, struct gsym_diag *diag);
+
+void lookup_image_close(struct lookup_image *image);
+
+#endif

@@ -1,0 +1,21 @@
+/* answer_style.h - answers as the original programs print them. */
+#ifndef CLI_SYMBOLIZER_ANSWER_STYLE_H
+#define CLI_SYMBOLIZER_ANSWER_STYLE_H
+
+#include "cli/symbolizer/symbol_answer.h"
+
+typedef void answer_printer(struct text_buf *out, const struct symbol_answer *answer);
+
+answer_printer answer_print_binutils; /* addr2line */
+answer_printer answer_print_text;     /* LLVM's styles GNU and LLVM */
+answer_printer answer_print_json;     /* without the end of the line */
+
+/* Appends the path of a frame, or its last part if the options want that; false, and nothing, without one. */
+bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
+			const struct shown_frame *frame, enum escape_style style);
+
+/* Appends the lines of the source around @frame, if the options want them and the file is there. */
+void source_context_append(struct text_buf *out, const struct symbol_answer *answer,
+			   const struct shown_frame *frame);
+
+#endif

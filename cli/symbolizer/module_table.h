@@ -1,0 +1,49 @@
+/*
+ * module_table.h - the files that one process was asked about, open, the least recently used closed first.
+ */
+#ifndef CLI_SYMBOLIZER_MODULE_TABLE_H
+#define CLI_SYMBOLIZER_MODULE_TABLE_H
+
+#include "cli/lookup/object_lookup.h"
+#include "cli/symbolizer/symbol_query.h"
+#include "convert/object/object_file.h"
+#include "gsym/base/vec.h"
+#include "gsym/render/demangle/demangle_cache.h"
+
+struct symbol_module {
+	char *name; /* as it was asked for */
+	bool by_id, is_32_bit;
+	char *path; /* of the object file; NULL: it is not known */
+	struct lookup_image image;
+	struct demangle_cache *names;
+	int err; /* why it is not open, or 0 */
+	struct gsym_diag diag;
+	bool has_tried;             /* to open the next */
+	struct object_file *object; /* see module_object() */
+};
+
+/* The most recently used first. */
+struct module_table {
+	const struct symbolizer_options *options;
+	VEC(struct symbol_module *) list;
+	/*
+	 * Called while the file of the query is converted, with a module that has what its address is in and
+	 * is gone after the call; or NULL.
+	 */
+	void (*early)(void *user, struct symbol_module *module);
+	void *user;
+};
+
+/*
+ * The module of @query, opened if it is not: 0 or the errno of opening, in either case with a module, which
+ * is valid until the next call, but for -ENOMEM. -ENOENT: no such file, or build ID; -ENOEXEC: no object
+ * file.
+ */
+int module_find(struct module_table *table, const struct symbol_query *query, struct symbol_module **ret);
+
+/* The object file itself, for what object_symbols.h knows; NULL if it cannot be read. 0 or -ENOMEM. */
+int module_object(struct symbol_module *module, struct object_file **ret);
+
+void module_table_deinit(struct module_table *table);
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * One process answers about any number of files. What was read is answered as far as its lines are complete,
+ * and written before more is read: a client on a pipe waits for it.
+ */
+#include "cli/symbolizer/symbolizer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/message.h"
+#include "cli/command/output.h"
+#include "cli/symbolizer/answer_style.h"
+#include "cli/symbolizer/response_file.h"
+#include "cli/symbolizer/symbolizer_parse.h"
+
+enum {
+	READ_SIZE = 64 * 1024,
+	LINE_SIZE_MAX = 1 << 20, /* a longer line is answered in pieces */
+};
+
+struct symbolizer {
+	struct symbolizer_options options;
+	struct module_table modules;
+	struct symbol_answer answer;
+	answer_printer *print;
+	bool is_list;                     /* JSON of operands: one array */
+	bool is_checked;                  /* see can_go_on() */
+	const struct symbol_query *query; /* being answered, or NULL */
+	size_t n_printed;
+	struct text_buf in, out;
+};
+
+enum symbolizer_dialect symbolizer_dialect_of(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	name = slash ? slash + 1 : name;
+	if (strstr(name, "symbolizer"))
+		return DIALECT_LLVM;
+	if (!strstr(name, "addr2line"))
+		return 0;
+	return strstr(name, "llvm") ? DIALECT_LLVM_ADDR2LINE : DIALECT_BINUTILS;
+}
+
+/* ---- One line ---- */
+
+static void print_error(const struct symbolizer *symbolizer, const char *line, size_t size)
+{
+	const struct symbol_answer *answer = &symbolizer->answer;
+	struct text_part what = answer->query->module;
+	if (answer->query->kind == QUERY_INVALID)
+		what = (struct text_part){line, size};
+	say(stderr, "%s: error: '%.*s': %s", symbolizer->options.program, (int)what.size, what.text,
+	    answer->error);
+}
+
+static void print_answer(struct symbolizer *symbolizer)
+{
+	if (symbolizer->is_list && symbolizer->n_printed)
+		text_char(&symbolizer->out, ',');
+	symbolizer->n_printed++;
+	symbolizer->print(&symbolizer->out, &symbolizer->answer);
+	if (symbolizer->options.style == ANSWER_JSON && !symbolizer->is_list)
+		text_char(&symbolizer->out, '\n');
+}
+
+/* Prints the answer while the rest of the file is converted, if it is certain. */
+static void answer_early(void *user, struct symbol_module *module)
+{
+	struct symbolizer *symbolizer = user;
+	const struct symbol_query *query = symbolizer->query;
+	if (!query || query->kind != QUERY_CODE ||
+	    symbol_answer_from(module, &symbolizer->options, query, &symbolizer->answer) ||
+	    !symbolizer->answer.frames.n)
+		return;
+	symbolizer->query = NULL;
+	print_answer(symbolizer);
+	if (output_flush(&symbolizer->out))
+		symbolizer->out.failed = true; /* reported when more is written */
+}
+
+static bool can_go_on(struct symbolizer *symbolizer);
+
+static int answer_line(struct symbolizer *symbolizer, const char *line, size_t size)
+{
+	struct symbol_query query;
+	symbol_query_parse(&symbolizer->options, line, size, &query);
+	symbolizer->query = &query;
+	int err = symbol_answer_make(&symbolizer->modules, &query, &symbolizer->answer);
+	bool is_printed = !symbolizer->query;
+	symbolizer->query = NULL;
+	if (err || !can_go_on(symbolizer))
+		return err ? err : -ECANCELED;
+	if (is_printed)
+		return 0;
+	bool in_json = symbolizer->options.style == ANSWER_JSON && query.kind != QUERY_INVALID;
+	if (symbolizer->answer.error && !in_json)
+		print_error(symbolizer, line, size);
+	print_answer(symbolizer);
+	return output_drain(&symbolizer->out);
+}
+
+/* ---- Many ---- */
+
+static int answer_operands(struct symbolizer *symbolizer)
+{
+	const struct symbolizer_options *options = &symbolizer->options;
+	int err = 0;
+	symbolizer->is_list = options->style == ANSWER_JSON;
+	if (symbolizer->is_list)
+		text_char(&symbolizer->out, '[');
+	for (size_t i = 0; !err && i < options->n_operands; i++)
+		err = answer_line(symbolizer, options->operands[i], strlen(options->operands[i]));
+	if (symbolizer->is_list)
+		text_lit(&symbolizer->out, "]\n");
+	return err ? err : output_flush(&symbolizer->out);
+}
+
+/* Answers the complete lines of the input, at its end also one that is not, and removes them. */
+static int answer_input(struct symbolizer *symbolizer, bool is_end)
+{
+	struct text_buf *in = &symbolizer->in;
+	size_t at = 0;
+	int err = 0;
+	while (!err && at < in->n) {
+		const char *line = in->v + at, *end = memchr(line, '\n', in->n - at);
+		size_t size = end ? (size_t)(end - line) : in->n - at;
+		if (!end && !is_end && size < LINE_SIZE_MAX)
+			break;
+		at += size + (end != NULL);
+		err = answer_line(symbolizer, line, size - (size && line[size - 1] == '\r'));
+	}
+	memmove(in->v, in->v + at, in->n - at);
+	in->n -= at;
+	return err ? err : output_flush(&symbolizer->out);
+}
+
+static int answer_stdin(struct symbolizer *symbolizer)
+{
+	struct text_buf *in = &symbolizer->in;
+	for (;;) {
+		if (!text_reserve(in, READ_SIZE))
+			return -ENOMEM;
+		ssize_t n = read(STDIN_FILENO, in->v + in->n, READ_SIZE);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail("standard input", -errno, NULL), -ECANCELED;
+		in->n += (size_t)n;
+		int err = in->n ? answer_input(symbolizer, n == 0) : 0;
+		if (err || n == 0)
+			return err;
+	}
+}
+
+/* ---- The file of the options ---- */
+
+static void report_binutils(const struct symbolizer *symbolizer, const struct symbol_module *module, int err)
+{
+	const char *program = symbolizer->options.program, *name = module->name;
+	if (err == -ENOENT)
+		say(stderr, "%s: '%s': No such file", program, name);
+	else if (err == -EISDIR)
+		say(stderr, "%s: Warning: '%s' is a directory", program, name);
+	else if (err == -EMEDIUMTYPE)
+		say(stderr, "%s: Warning: '%s' is not an ordinary file", program, name);
+	else if (err == -ELOOP || err == -ENOTDIR || err == -ENAMETOOLONG)
+		say(stderr, "%s: Warning: could not locate '%s'.  reason: %s", program, name, strerror(-err));
+	else if (err == -ENOEXEC)
+		say(stderr, "%s: %s: file format not recognized", program, name);
+	else
+		say(stderr, "%s: %s: %s", program, name, module->diag.text);
+}
+
+/* Style JSON tells it on standard output. */
+static void report_llvm(struct symbolizer *symbolizer, const struct symbol_query *query)
+{
+	text_reset(&symbolizer->out);
+	if (symbol_answer_make(&symbolizer->modules, query, &symbolizer->answer))
+		return;
+	if (symbolizer->options.style != ANSWER_JSON) {
+		print_error(symbolizer, "", 0);
+		return;
+	}
+	symbolizer->print(&symbolizer->out, &symbolizer->answer);
+	text_char(&symbolizer->out, '\n');
+	output_flush(&symbolizer->out);
+}
+
+static bool has_section(const struct symbolizer *symbolizer, struct symbol_module *module)
+{
+	const char *name = symbolizer->options.section;
+	struct object_file *object = NULL;
+	if (!name || (module_object(module, &object) == 0 && object && object_section(object, name)))
+		return true;
+	say(stderr, "%s: %s: cannot find section %s", symbolizer->options.program, module->name, name);
+	return false;
+}
+
+/* Whether the file that the options name can be read: if not, that is one error rather than one a line. It is
+ * opened for the first line, whose address may then be answered early, or at the end if there is none. */
+static bool can_go_on(struct symbolizer *symbolizer)
+{
+	const struct symbolizer_options *options = &symbolizer->options;
+	struct symbol_query query = {.kind = QUERY_CODE};
+	if (!options->object || symbolizer->is_checked)
+		return true;
+	symbolizer->is_checked = true;
+	query.module = (struct text_part){options->object, strlen(options->object)};
+	struct symbol_module *module = NULL;
+	int err = module_find(&symbolizer->modules, &query, &module);
+	if (!err)
+		return has_section(symbolizer, module);
+	if (!module)
+		fail(options->object, err, NULL);
+	else if (options->dialect == DIALECT_BINUTILS)
+		report_binutils(symbolizer, module, err);
+	else
+		report_llvm(symbolizer, &query);
+	return false;
+}
+
+static int run(struct symbolizer *symbolizer)
+{
+	static answer_printer *const printers[] = {
+		[ANSWER_BINUTILS] = answer_print_binutils,
+		[ANSWER_GNU] = answer_print_text,
+		[ANSWER_LLVM] = answer_print_text,
+		[ANSWER_JSON] = answer_print_json,
+	};
+	symbolizer->print = printers[symbolizer->options.style];
+	symbolizer->modules.options = &symbolizer->options;
+	symbolizer->modules.early = answer_early;
+	symbolizer->modules.user = symbolizer;
+	int err = symbolizer->options.n_operands ? answer_operands(symbolizer) : answer_stdin(symbolizer);
+	if (err == -ECANCELED || (!err && !can_go_on(symbolizer)))
+		return STATUS_FAILED;
+	return err ? output_fail(err) : STATUS_OK;
+}
+
+static int run_words(struct symbolizer *symbolizer, struct word_list *words)
+{
+	switch (symbolizer_options_parse(words->list.n, words->list.v, &symbolizer->options)) {
+	case SYMBOLIZER_DONE: return STATUS_OK;
+	case SYMBOLIZER_ERROR: return STATUS_FAILED;
+	default: return run(symbolizer);
+	}
+}
+
+/* The variable whose words stand before those of the command line. */
+static const char *environment_of(enum symbolizer_dialect dialect)
+{
+	const char *words = dialect == DIALECT_LLVM             ? getenv("LLVM_SYMBOLIZER_OPTS")
+			    : dialect == DIALECT_LLVM_ADDR2LINE ? getenv("LLVM_ADDR2LINE_OPTS")
+								: NULL;
+	return words ? words : "";
+}
+
+int symbolizer_main(enum symbolizer_dialect dialect, int argc, char **argv)
+{
+	struct symbolizer symbolizer = {.options = {.program = argv[0], .dialect = dialect}};
+	struct word_list words = {0};
+	int err = words_add_text(&words, environment_of(dialect));
+	for (int i = 1; !err && i < argc; i++)
+		err = words_add(&words, argv[i]);
+	int status = err ? fail("arguments", err, NULL) : run_words(&symbolizer, &words);
+	module_table_deinit(&symbolizer.modules);
+	symbol_answer_deinit(&symbolizer.answer);
+	text_deinit(&symbolizer.in);
+	text_deinit(&symbolizer.out);
+	words_deinit(&words);
+	return status;
+}

@@ -1,0 +1,54 @@
+/* symbolizer_options.h - what the options of the three dialects say. */
+#ifndef CLI_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
+#define CLI_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gsym/render/demangle/demangle.h"
+
+/* Bits, so that a row of the table can be of several. */
+enum symbolizer_dialect {
+	DIALECT_BINUTILS = 1,       /* addr2line */
+	DIALECT_LLVM_ADDR2LINE = 2, /* llvm-addr2line */
+	DIALECT_LLVM = 4,           /* llvm-symbolizer */
+};
+
+enum answer_style {
+	ANSWER_BINUTILS, /* of addr2line */
+	ANSWER_GNU,      /* the same as LLVM writes it */
+	ANSWER_LLVM,
+	ANSWER_JSON,
+};
+
+enum function_names {
+	FUNCTION_NAMES_NONE,
+	FUNCTION_NAMES_SHORT,   /* without scope and parameters */
+	FUNCTION_NAMES_LINKAGE, /* as in the symbol table */
+};
+
+enum { DEBUG_DIRS_MAX = 16 };
+
+/* Strings are borrowed from the command line. */
+struct symbolizer_options {
+	const char *program; /* argv[0], for messages */
+	enum symbolizer_dialect dialect;
+	enum answer_style style;
+	enum function_names names;
+	enum demangle_mode demangle;
+	bool addresses, basenames, inlines, pretty, verbose;
+	bool relative;       /* addresses count from the image base */
+	bool skip_line_zero; /* the nearest line where there is none */
+	bool tagged;         /* addresses of data keep the tag in their first byte */
+	uint64_t adjust_vma; /* what the addresses have more than those in the file */
+	uint64_t context;    /* lines of source around each line */
+	uint64_t cache_size; /* bytes of open images; 0: no limit of its own */
+	const char *object, *build_id, *section, *arch, *gsym_dir, *cache;
+	const char *debug_dirs[DEBUG_DIRS_MAX + 2]; /* those given, the default one, NULL */
+	size_t n_debug_dirs;
+	char **operands;
+	size_t n_operands;
+};
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * "gsym worker": the daemon's helper, which reads object files so that the daemon need not.
+ *
+ * The protocol is work/worker/worker.h. A worker limits itself and enters its sandbox before it looks at
+ * the first byte of a file, and reaches files only through descriptors the daemon has opened: see
+ * file_requests.h.
+ */
+#include "cli/command/commands.h"
+#include "cli/command/message.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "convert/convert.h"
+#include "convert/object/compress.h"
+#include "convert/object/identity.h"
+#include "work/os/monotonic.h"
+#include "work/types/memory_limit.h"
+#include "work/worker/fork_loop.h"
+#include "work/worker/worker.h"
+#include "gsym/base/diag.h"
+#include "gsym/base/sanitizer.h"
+#include "store/transfer/store_child.h"
+#include "cli/worker/asked.h"
+#include "cli/worker/file_requests.h"
+#include "cli/worker/debuginfod_client.h"
+#include "work/sandbox/sandbox.h"
+
+enum {
+	PROGRESS_INTERVAL_MS = 100,
+	THREAD_STACK = 8 << 20, /* counted by RLIMIT_DATA, once a thread */
+	IDENTIFY_MEMORY = 1 << 30,
+	DEBUG_DIRS_MAX = 64,
+};
+
+/* Stands for the name of the file in diagnostics of identification. */
+static const char unnamed[] = "file";
+
+/* Copies a diagnosis without the path it begins with: the client knows it. */
+static void copy_text(char *to, size_t size, const char *text, const char *path)
+{
+	size_t n = strlen(path);
+	if (strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+		text += n + 2;
+	snprintf(to, size, "%.*s", (int)size - 1, text);
+}
+
+struct progress_message {
+	uint64_t serial;
+	int64_t last_ms;
+};
+
+/* Reports bytes where they are known: units differ much in size. */
+static int send_progress(void *user, const struct convert_progress *progress)
+{
+	struct progress_message *p = user;
+	uint64_t total = progress->bytes_total ? progress->bytes_total : progress->total;
+	uint64_t done = progress->bytes_total ? progress->bytes_done : progress->done;
+	int64_t now = monotonic_ms();
+	if (now - p->last_ms < PROGRESS_INTERVAL_MS)
+		return 0;
+	p->last_ms = now;
+	struct worker_progress m = {
+		.head.serial = p->serial,
+		.phase = progress->phase,
+		.done = done < total ? done : total,
+		.total = total,
+	};
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_PROGRESS, -1);
+}
+
+/* @text: what it was; where that is empty, as without memory for more, the error's own description. */
+static int send_failed(uint64_t serial, int err, const char *text, const char *path)
+{
+	struct worker_failed m = {
+		.head.serial = serial,
+		.error = -err,
+		.at_limit = err == -ENOMEM && memory_limit_is_reached(),
+	};
+	copy_text(m.text, sizeof(m.text), *text ? text : strerror(-err), path);
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
+}
+
+static int send_oddities(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_oddities && !err; i++) {
+		struct worker_oddity m = {.head.serial = serial, .count = s->oddities[i].count};
+		snprintf(m.kind, sizeof(m.kind), "%s", s->oddities[i].kind);
+		snprintf(m.first, sizeof(m.first), "%s", s->oddities[i].first);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_ODDITY, -1);
+	}
+	return err;
+}
+
+static int send_missing(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (const char *at = s->missing ? s->missing : ""; *at && !err;) {
+		struct worker_missing m = {.head.serial = serial};
+		size_t length = strcspn(at, "\n");
+		snprintf(m.name, sizeof(m.name), "%.*s",
+			 (int)(length < sizeof(m.name) ? length : sizeof(m.name)), at);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_MISSING, -1);
+		at += length + (at[length] == '\n');
+	}
+	return err;
+}
+
+static int send_sections(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_sections && !err; i++) {
+		struct worker_section m = {
+			.head.serial = serial, .addr = s->sections[i].addr, .size = s->sections[i].size};
+		snprintf(m.name, sizeof(m.name), "%s", s->sections[i].name);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SECTION, -1);
+	}
+	return err;
+}
+
+static int send_segments(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_segments && !err; i++) {
+		const struct convert_segment *from = &s->segments[i];
+		struct worker_segment m = {
+			.head.serial = serial, .off = from->off, .addr = from->addr, .size = from->size};
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SEGMENT, -1);
+	}
+	return err;
+}
+
+static int send_done(uint64_t serial, const struct convert_summary *s)
+{
+	struct worker_done m = {
+		.head.serial = serial,
+		.output_size = s->output_size,
+		.functions = s->functions,
+		.functions_dwarf = s->functions_dwarf + s->functions_go + s->functions_pdb +
+				   s->functions_text + s->functions_gsym,
+		.functions_symbols = s->functions_symbols,
+		.units = s->units,
+		.image_base = s->image_base,
+		.has_ada = s->has_ada,
+	};
+	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
+}
+
+static void list_dirs(const struct worker_convert *order, const char *dirs[static DEBUG_DIRS_MAX + 1])
+{
+	size_t n = 0;
+	for (const char *at = order->debug_dirs; *at && n < DEBUG_DIRS_MAX; at += strlen(at) + 1)
+		dirs[n++] = at;
+	dirs[n] = NULL;
+}
+
+static int convert_and_report(const struct worker_convert *order)
+{
+	struct progress_message progress = {.serial = order->head.serial, .last_ms = monotonic_ms()};
+	struct convert_opener opener;
+	struct file_requests requests;
+	const char *dirs[DEBUG_DIRS_MAX + 1];
+	struct asked asked;
+	file_requests_init(&requests, order, &opener);
+	asked_init(&asked, order);
+	list_dirs(order, dirs);
+	struct convert_options options = {
+		.threads = order->threads,
+		.version = (uint16_t)order->version,
+		.merged = order->merged,
+		.debug_dirs = dirs,
+		.arch = *order->arch ? order->arch : NULL,
+		.id = order->id,
+		.id_size = order->id_size,
+		.debug_file = order->has_binary ? order->input : NULL,
+		.debug_by_id = true,
+		.dwarf_first = true,
+		.opener = &opener,
+		.asked = &asked.list,
+		.progress = send_progress,
+		.progress_user = &progress,
+	};
+	struct convert_summary summary = {0};
+	struct gsym_diag diag = {""};
+	const char *path = order->has_binary ? order->binary : order->input;
+	int err = convert_file(path, &options, WORKER_OUTPUT_FD, &summary, &diag);
+	if (err)
+		return send_failed(order->head.serial, err, diag.text, path);
+	err = send_oddities(order->head.serial, &summary);
+	if (!err)
+		err = send_missing(order->head.serial, &summary);
+	if (!err)
+		err = send_sections(order->head.serial, &summary);
+	if (!err)
+		err = send_segments(order->head.serial, &summary);
+	if (!err)
+		err = send_done(order->head.serial, &summary);
+	convert_summary_deinit(&summary);
+	return err;
+}
+
+/* Receives the only order, enters the sandbox as far as it is not in it, converts. */
+static int work_convert(pid_t client, bool is_forked)
+{
+	union worker_message msg;
+	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_CONVERT)
+		return 1;
+	const struct worker_convert *order = &msg.convert;
+	uint64_t stacks = order->threads > 1 ? (uint64_t)order->threads * THREAD_STACK : 0, memory;
+	if (__builtin_add_overflow(order->memory, stacks, &memory))
+		memory = UINT64_MAX;
+	int err = sandbox_limits(memory, order->cpu_seconds, order->output_size);
+	if (err)
+		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
+												       : 0;
+	memory_limit_watch();
+	if (is_forked)
+		sandbox_enter_own();
+	else
+		sandbox_enter(client);
+	return convert_and_report(order) ? 1 : 0;
+}
+
+static int work_as_zygote(pid_t client)
+{
+	sandbox_enter_common(client);
+	int got = fork_loop_run();
+	if (got != 1)
+		return got ? 1 : 0;
+	sandbox_die_with(client);
+	int status = work_convert(client, true);
+	if (!SANITIZER)
+		_exit(status); /* without the destructors of libraries, which would copy pages */
+	return status;
+}
+
+static void fill_identity(struct worker_identity *m, const struct image_identity *id)
+{
+	static_assert(sizeof(m->id) == sizeof(id->id) && sizeof(m->arch) == sizeof(id->arch) &&
+			      sizeof(m->htlhash) == sizeof(id->htlhash) &&
+			      sizeof(m->go_id) == sizeof(id->go_id),
+		      "one layout");
+	m->kind = id->kind;
+	m->id_size = (uint32_t)id->id_size;
+	memcpy(m->id, id->id, sizeof(m->id));
+	m->id_is_hash = id->id_is_hash;
+	m->id_is_truncated = id->id_is_truncated;
+	m->has_dwarf = id->has_dwarf;
+	m->has_symtab = id->has_symtab;
+	m->has_gsym = id->has_gsym;
+	m->has_go = id->has_go;
+	m->has_text = id->has_text;
+	m->has_lost = id->has_lost;
+	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
+	memcpy(m->htlhash, id->htlhash, sizeof(m->htlhash));
+	memcpy(m->go_id, id->go_id, sizeof(m->go_id));
+	snprintf(m->name, sizeof(m->name), "%s", id->name);
+}
+
+static int identify_and_report(const struct worker_identify *order, int fd)
+{
+	struct worker_identity m = {.head.serial = order->head.serial};
+	struct identities found;
+	struct gsym_diag diag = {""};
+	int err = identify_descriptor(fd, unnamed, order->hash_max, &found, &diag);
+	if (err) {
+		m.error = -err;
+		copy_text(m.text, sizeof(m.text), diag.text, unnamed);
+	}
+	if (found.to_hash > order->hash_max)
+		m.to_hash = found.to_hash;
+	if (err || m.to_hash || !found.n)
+		return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	copy_text(m.text, sizeof(m.text), found.lost.text, unnamed);
+	for (size_t i = 0; i < found.n && !err; i++) {
+		fill_identity(&m, &found.list[i]);
+		m.more = i + 1 < found.n;
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	}
+	return err;
+}
+
+static int work_scan(pid_t client)
+{
+	if (sandbox_limits(IDENTIFY_MEMORY, 0, 0))
+		return 1;
+	sandbox_enter(client);
+	union worker_message msg;
+	int fd, got;
+	while ((got = worker_receive(WORKER_SOCKET_FD, &msg, &fd)) == 1) {
+		if (msg.head.type != WORKER_IDENTIFY || fd < 0)
+			return 1;
+		int err = identify_and_report(&msg.identify, fd);
+		close(fd);
+		if (err)
+			return 1;
+	}
+	return got == 0 ? 0 : 1;
+}
+
+static bool has_client(void)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+	return getsockopt(WORKER_SOCKET_FD, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+static int run_worker(int argc, char **argv)
+{
+	bool convert = argc == 3 && strcmp(argv[1], "convert") == 0;
+	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
+	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
+	bool zygote = argc == 3 && strcmp(argv[1], "zygote") == 0;
+	bool store = argc == 3 && strcmp(argv[1], "store") == 0;
+	if (!(convert || scan || fetch || zygote || store) || !has_client()) {
+		complain("worker: internal command; it is started by its clients, such as gsymfs");
+		return STATUS_USAGE;
+	}
+	pid_t client = (pid_t)strtol(argv[2], NULL, 10);
+	sandbox_die_with(client);
+	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
+	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
+		return STATUS_FAILED;
+	compression_prepare();
+	if (zygote)
+		return work_as_zygote(client);
+	if (store)
+		return work_store();
+	return convert ? work_convert(client, false) : scan ? work_scan(client) : work_fetch();
+}
+
+const struct command command_worker = {
+	.name = "worker",
+	.run = run_worker,
+};

@@ -1,8 +1,0 @@
-/* store_child.h - "gsym worker store": the process that reads and writes a store, see store.h. */
-#ifndef CONVERT_CLI_STORE_STORE_CHILD_H
-#define CONVERT_CLI_STORE_STORE_CHILD_H
-
-/* Serves requests on WORKER_SOCKET_FD until the client closes it. The exit status of the worker. */
-int work_store(void);
-
-#endif

@@ -1,0 +1,119 @@
+/*
+ * filter_types.h - what the filter shares with its caller and with its parts: modules, images, options. No
+ * functions of the filter itself, see filter.h.
+ */
+#ifndef LOG_ENGINE_FILTER_TYPES_H
+#define LOG_ENGINE_FILTER_TYPES_H
+
+#include "gsym/gsym.h"
+#include "gsym/render/demangle/demangle.h"
+
+enum {
+	FILTER_LINE_MAX = 4096,          /* bytes of a line; longer ones are copied unchanged */
+	FILTER_STACK_BYTES = 128 * 1024, /* of the lines of one stack */
+	FILTER_REPORT_MAX = 4 << 20,     /* bytes of a report that is buffered as a whole */
+	FILTER_ID_SIZE = 129,            /* an id and a NUL */
+	FILTER_NAME_SIZE = 256,          /* a module's name or path and a NUL; of longer ones their end */
+	FILTER_RELEASE_SIZE = 80,        /* a kernel's release and a NUL */
+	FILTER_SYMBOL_SIZE = 512,        /* a symbol and a NUL; longer ones are not frames */
+};
+
+struct name_table;
+
+/* A module as a log identifies it. */
+struct filter_module {
+	/* Hexadecimal digits in lower case, perhaps with "xxh3-" before them: a build id, a UUID, or a
+	 * Breakpad debug id with its age. "": not in the log. */
+	char id[FILTER_ID_SIZE];
+	bool needs_names;            /* frames give a symbol and offset: name_index.h will be used */
+	bool needs_shown;            /* the symbol may be demangled: shown_names.h will be used, too */
+	char name[FILTER_NAME_SIZE]; /* file name or path; "vmlinux" for the kernel itself; "": not known */
+	bool is_kernel; /* the kernel or a module of it, which has no ".ko" in its name, and '_' for '-' */
+	/* Of the kernel, as "6.1.0-13-amd64". "": not known. Images of another release are other builds. */
+	char release[FILTER_RELEASE_SIZE];
+	bool is_windows; /* @name may lack ".exe" or ".dll", and have '_' for what is no letter or digit */
+	bool is_word;    /* @name may just as well be something else: not worth a search */
+};
+
+/* Endings of file names that the name of a module of Windows may lack, the likely ones first. */
+enum { WINDOWS_ENDINGS = 6, WINDOWS_ENDING_SIZE = 4 };
+static const char windows_endings[WINDOWS_ENDINGS][WINDOWS_ENDING_SIZE + 1] = {".exe", ".dll", ".sys",
+									       ".efi", ".drv", ".ocx"};
+
+/*
+ * Sets the id from @size bytes of text, in any spelling: case, dashes, braces. False, and no id, when it is
+ * none.
+ */
+bool filter_module_set_id(struct filter_module *module, const char *text, size_t size);
+
+/* A part of an image's file that is loaded. */
+struct filter_segment {
+	uint64_t off, addr, size; /* in the file; link-time; bytes */
+};
+
+/* The image of a module, from the caller. */
+struct filter_image {
+	const struct gsym_reader *reader;
+	uint64_t base;                  /* link-time address of the first byte that is loaded */
+	bool has_ada;                   /* partly written in Ada: demangle names of Ada, too */
+	const void *segments;           /* for segment() */
+	const struct name_table *shown; /* of shown_names.h, if the module needs it; NULL: none */
+	const char *root;               /* a directory to strip from the beginning of paths; NULL: none */
+};
+
+struct filter_images {
+	/*
+	 * Finds an image: 0; -ENOENT, and only the errnos listed here, when there is none; -ENODATA when the
+	 * module has no id and names are not searched; -ENOTUNIQ when several images have its name; -EAGAIN
+	 * when it may be available later; -ENOMEM. The image must stay open until the call of
+	 * filter_write() that requested it returns. After -EAGAIN the other images of the stack are still
+	 * requested, so that they can be converted concurrently.
+	 */
+	int (*find)(void *user, const struct filter_module *module, struct filter_image *ret);
+	/*
+	 * Segment @i of the image: false after the last. NULL: what needs them, as offsets in files, is not
+	 * explained.
+	 */
+	bool (*segment)(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret);
+	void *user;
+};
+
+struct filter_options {
+	enum demangle_mode demangle;
+	bool mark_merged; /* tell of functions that share the code, where no call site decides */
+	/* Directories to strip from the beginning of paths; the first match counts. Borrowed for the lifetime
+	 * of the filter. */
+	const char *const *strip;
+	size_t n_strip;
+};
+
+/* Code addresses and symbols in the input so far, and those of them that were resolved to a function. */
+struct filter_counts {
+	uint64_t met, found;
+};
+
+/* Why frames of a module were left as they are. */
+enum filter_cause {
+	FILTER_NO_IMAGE,       /* no image has the id, or else the name */
+	FILTER_NO_ID,          /* the log has no id, and names are not searched */
+	FILTER_AMBIGUOUS,      /* the log has no id, and several images have the name */
+	FILTER_NO_MAPPING,     /* the log has an address in memory that no known mapping covers */
+	FILTER_NO_FUNCTION,    /* the image has no function there, or of that name */
+	FILTER_SEVERAL,        /* several functions of the image have the name */
+	FILTER_NO_SEGMENTS,    /* the log has an offset in the file, and the image's segments are not known */
+	FILTER_OTHER_BUILD,    /* the log gives a function another size than the image */
+	FILTER_OTHER_FUNCTION, /* the function that the log names is elsewhere in the image */
+	FILTER_REJECTED,       /* it did so for several: no frame of the module is explained */
+};
+
+struct filter_unexplained {
+	enum filter_cause cause;
+	struct filter_module module;
+	uint64_t n_frames;
+	/* Of those with another size. The first of them; of FILTER_REJECTED the one whose size led to it, or
+	 * whose start, with sizes of 0. */
+	char symbol[FILTER_SYMBOL_SIZE];
+	uint64_t logged_size, image_size; /* of the function, bytes */
+};
+
+#endif

@@ -1,0 +1,20 @@
+/* json_member.h - the members of a JSON object one after the other, in text that was parsed before. */
+#ifndef LOG_ENGINE_JSON_MEMBER_H
+#define LOG_ENGINE_JSON_MEMBER_H
+
+#include "log/engine/text_scan.h"
+
+/* A member: its key without quotes, and its value as it is written. */
+struct json_member {
+	struct text_scan key, value;
+};
+
+/* Takes the next member from what is between the braces of an object. False after the last. */
+bool json_member_next(struct text_scan *s, struct json_member *ret);
+
+static inline bool json_is(struct text_scan text, const char *word)
+{
+	return scan_left(&text) == strlen(word) && memcmp(text.at, word, strlen(word)) == 0;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * log_format.h - what a log format implements: one file each in formats/, one row of formats[] in
+ * line_frames.c.
+ *
+ * A format sees one line at a time. It finds the frames in it (find), or learns about modules from it
+ * (note). Finding has no side effects, and noting a line twice must be as noting it once, since a line is
+ * processed again after an image has been converted.
+ */
+#ifndef LOG_ENGINE_LOG_FORMAT_H
+#define LOG_ENGINE_LOG_FORMAT_H
+
+#include "gsym/base/text_buf.h"
+#include "log/engine/filter_types.h"
+#include "log/engine/text_scan.h"
+#include "log/engine/stack_resolver.h"
+
+enum {
+	LINE_FRAMES_MAX = 64,      /* frames of one line */
+	MODULES_MAX = 2048,        /* of one report */
+	KERNEL_TEXT_MAX = 1 << 30, /* bytes of memory for a kernel without its modules */
+	ID_DIGITS_MIN = 16,        /* the shortest build ids that linkers make */
+	FRAME_NONE = UINT32_MAX,
+};
+
+/* What an address is relative to. */
+enum frame_space {
+	FRAME_LINK, /* nothing: a link-time address */
+	FRAME_RVA,  /* the load address of the module */
+	FRAME_FILE, /* the beginning of the module's file */
+	FRAME_PERF, /* either of FRAME_FILE and FRAME_LINK, or the offset @mapped in the file */
+	FRAME_CODE, /* the beginning of its code in memory, mapped in one piece of @code_size bytes */
+	FRAME_NAME, /* @symbol */
+};
+
+/* How the answer is written. */
+enum frame_style {
+	STYLE_APPLE,     /* func (in module) (file.c:12) */
+	STYLE_KERNEL,    /* func (dir/file.c:12) */
+	STYLE_SANITIZER, /* in func dir/file.c:12 */
+	STYLE_THREADS,   /* func dir/file.c:12 */
+	STYLE_SUMMARY,   /* dir/file.c:12 in func */
+	STYLE_ANDROID,   /* (func dir/file.c:12) */
+	STYLE_COREDUMP,  /* func at dir/file.c:12 */
+	STYLE_BACKTRACE, /* #0    0x0000000000001234 func dir/file.c:12 (module+0x34) */
+	STYLE_PC,        /* func[dir/file.c:12] */
+	STYLE_SYMBOL,    /* a mangled name alone: func */
+	STYLE_IPS,       /* ,"symbol":"func","symbolLocation":4,"sourceFile":"file.c","sourceLine":12 */
+	STYLE_STACKWALK, /* "function":"func","file":"dir/file.c","line":12,"inlines":[...], for null */
+	STYLE_MINIDUMP,  /* func|dir/file.c|12 */
+	STYLE_PLAIN,     /* after the original text: func at dir/file.c:12 */
+};
+
+/* An address in a line. */
+struct log_frame {
+	struct filter_module module;
+	uint64_t address;                /* offset from the symbol, in FRAME_NAME */
+	uint64_t shown;                  /* the address in memory; 0: none or not used */
+	uint64_t symbol_size;            /* FRAME_NAME: the size in the log; 0: none */
+	uint64_t mapped;                 /* FRAME_PERF: UINT64_MAX: none */
+	uint64_t code_size;              /* FRAME_CODE: bytes, whole pages */
+	uint32_t symbol_from, symbol_to; /* FRAME_NAME, STYLE_SYMBOL: the name, in the line */
+	uint32_t from, to;               /* bytes of the line that the answer replaces */
+	uint32_t tail; /* the original text from here to @to is kept if the answer has no line */
+	uint32_t label_from, label_to; /* STYLE_APPLE: the label of the module */
+	uint32_t number;               /* of the frame in its stack */
+	uint64_t thread;       /* identifies the stack where a log interleaves several; 0 = not stated */
+	uint8_t space;         /* enum frame_space */
+	uint8_t style;         /* enum frame_style */
+	uint8_t kind;          /* enum frame_pc */
+	uint8_t number_digits; /* STYLE_STACKWALK: how long its numbers are */
+	bool has_number;
+	bool apart;       /* not part of a call chain */
+	bool silent;      /* its line stays as it is */
+	bool first_exact; /* the first of a chain is no return address */
+	/*
+	 * Set when the line is buffered: the number of its call chain, and a later frame of that chain for
+	 * the same address.
+	 */
+	uint32_t chain, same;
+	int image_err;    /* set when images are looked up: why there is none */
+	bool unmapped;    /* an address in memory of which nothing is known */
+	bool several;     /* functions have its name */
+	bool misnamed;    /* its line names another function than the image has there */
+	bool is_estimate; /* it may not be of the module: only a function tells */
+	bool listed;      /* among those that were not explained */
+	bool head; /* the program counter of an interrupted CPU; its callers may follow after lines without
+		      frames */
+};
+
+/* A module that a log has declared. */
+struct log_module {
+	struct filter_module is;
+	size_t name_size;     /* set by modules_add() */
+	uint64_t key;         /* markup: its number */
+	uint64_t start, size; /* in memory */
+};
+
+/* Markup: a range of memory that a module is mapped to. */
+struct log_mapping {
+	uint64_t start, size, relative; /* @relative: the address of @start in the module's file */
+	uint64_t key;
+};
+
+struct log_modules {
+	VEC(struct log_module) list;
+};
+
+struct memory_map;
+
+/* Where a kernel's code is in memory. */
+struct kernel_range {
+	uint64_t start, size; /* size 0: not known */
+	uint64_t slide;       /* from where it was linked to */
+};
+
+/* State learned from previous lines, by format. */
+struct log_context {
+	struct log_modules apple, markup;
+	struct log_modules named; /* with ids, by names */
+	bool in_report;           /* of Apple's, whose images are all in @apple */
+	VEC(struct log_mapping) mappings;
+	struct filter_module kernel;
+	struct filter_module faulting;    /* of Windows' event log; without name: none yet */
+	bool kernel_noted, kernel_booted; /* by the last line */
+	struct kernel_range kernel_range;
+	struct memory_map *mapped; /* by lists in the log */
+	struct memory_map *events; /* of processes that perf recorded */
+	struct memory_map *given;  /* by the caller */
+	bool has_places;           /* anything is known of where modules are */
+	bool in_map;               /* the last line is of a list of mappings */
+	unsigned marks;            /* of this line */
+};
+
+/* What a line without frames means for the stack before it. */
+enum gap {
+	GAP_ENDS,   /* it is complete */
+	GAP_INSIDE, /* it continues */
+	GAP_HEAD,   /* it continues if only the head has been seen */
+};
+
+/*
+ * What a line has anywhere. Most lines of most logs have nothing that a format needs: one look at each byte
+ * shows that.
+ */
+enum line_mark {
+	MARK_PLUS = 1 << 0,    /* '+' */
+	MARK_HASH = 1 << 1,    /* '#' */
+	MARK_BRACES = 1 << 2,  /* '{' */
+	MARK_BRACKET = 1 << 3, /* '[' */
+	MARK_HEX = 1 << 4,     /* "0x" */
+	MARK_BAR = 1 << 5,     /* '|' */
+};
+
+struct log_format {
+	/* enum line_mark: a line that lacks any of them has no frames of this format, or nothing to note. */
+	unsigned needs, note_needs;
+	/* Parses the frames of the line into @ret and returns their number. */
+	size_t (*find)(const struct log_context *context, struct text_scan line,
+		       struct log_frame ret[static LINE_FRAMES_MAX]);
+	/*
+	 * Learns from a line, with frames or not, before any are looked for. 0 or -ENOMEM. NULL: nothing to
+	 * learn.
+	 */
+	int (*note)(struct log_context *context, struct text_scan line);
+	/* Whether a stack continues after a line without frames; @ret_thread: whose. NULL: never. */
+	enum gap (*gap)(struct text_scan line, uint64_t *ret_thread);
+};
+
+extern const struct log_format format_absolute, format_address, format_android, format_apple, format_kernel,
+	format_ksym, format_markup, format_minidump, format_numbered, format_offset, format_perf,
+	format_plain, format_windows;
+
+/* ---- What a line says of the function, besides an offset in the module: log_claim.c ---- */
+
+struct log_claim {
+	const char *name; /* the last component, without parameters and suffixes; in the line */
+	size_t name_size;
+	bool is_function; /* it was qualified, or had parameters: no other word */
+	bool is_whole;    /* it had no suffix */
+	uint64_t off;     /* in the function */
+};
+
+/* False if a line with @frame names none, or several. */
+bool log_claim_find(struct text_scan line, const struct log_frame *frame, struct log_claim *ret);
+
+/* ---- Apple's reports: kinds of lines, by which the filter buffers a report as a whole ---- */
+
+enum apple_line {
+	APPLE_OTHER,
+	APPLE_REPORT, /* a report begins */
+	APPLE_THREAD, /* frames follow */
+	APPLE_FRAME,  /* perhaps without an image */
+	APPLE_ADDRESSES,
+	APPLE_BACKTRACE, /* announces addresses and has them */
+	APPLE_IMAGES,    /* images follow */
+	APPLE_IMAGE,
+};
+
+enum apple_line apple_line_kind(struct text_scan line);
+
+/* A line "(0x1000 0x2000 ...)": the frames of an exception. */
+struct apple_addresses {
+	struct text_scan prefix; /* quoting, as at the beginning of each line */
+	struct text_scan title;  /* what else is before the list, without the blank; may be empty */
+	struct text_scan list;   /* the addresses that follow */
+	uint32_t number;         /* of the next */
+};
+
+/* False if the line is no such. */
+bool apple_addresses_parse(struct text_scan line, struct apple_addresses *ret);
+
+/* The image of the next address, NULL if it is in none of the report. False after the last. */
+bool apple_addresses_image(struct apple_addresses *addresses, const struct log_modules *images,
+			   const struct log_module **ret);
+
+/* Appends the line of the next frame, as other reports have it, without an end. False after the last. */
+bool apple_addresses_next(struct apple_addresses *addresses, const struct log_modules *images,
+			  struct text_buf *out);
+
+/* ---- Modules: log_modules.c ---- */
+
+/*
+ * Sets the id to the hexadecimal digits in [from, to), without dashes and braces. False, and no id, if it is
+ * none, as are zeros, which minidumps have of modules without an id.
+ */
+bool module_set_id(struct filter_module *module, const char *from, const char *to);
+void module_set_name(struct filter_module *module, const char *from, const char *to);
+
+/* The kernel, as far as the log has identified it. */
+void set_kernel_module(const struct log_context *context, struct filter_module *ret);
+
+/* Adds @module, or replaces the one with its key (@keyed) or name. 0 or -ENOMEM. Beyond MODULES_MAX it is
+ * dropped. */
+int modules_add(struct log_modules *modules, const struct log_module *module, bool keyed);
+const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t address);
+const struct log_module *modules_by_key(const struct log_modules *modules, uint64_t key);
+/* By name, or by the last components of its path. */
+const struct log_module *modules_by_name(const struct log_modules *modules, const char *from, const char *to);
+
+void log_context_deinit(struct log_context *context);
+size_t log_context_memory(const struct log_context *context);
+
+#endif

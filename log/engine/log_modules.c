@@ -1,0 +1,136 @@
+/* log_modules.c - modules that a log declares: bounded lists, searched linearly. */
+#include "log/engine/log_format.h"
+
+bool module_set_id(struct filter_module *module, const char *from, const char *to)
+{
+	static const char hash[] = "xxh3-";
+	struct text_scan s = scan_from(from, to);
+	size_t n = 0;
+	if (scan_lit(&s, "xxh3-")) {
+		memcpy(module->id, hash, sizeof(hash) - 1);
+		n = sizeof(hash) - 1;
+	}
+	size_t digits = n;
+	bool any = false;
+	if (s.end - s.at > 2 && *s.at == '{' && s.end[-1] == '}') { /* a GUID */
+		s.at++;
+		s.end--;
+	}
+	for (; s.at < s.end; s.at++) {
+		if (*s.at == '-' && n > digits)
+			continue;
+		if (hex_value(*s.at) < 0 || n + 1 >= FILTER_ID_SIZE) {
+			module->id[0] = 0;
+			return false;
+		}
+		module->id[n++] = "0123456789abcdef"[hex_value(*s.at)];
+		any |= *s.at != '0';
+	}
+	module->id[any ? n : 0] = 0;
+	return any;
+}
+
+bool filter_module_set_id(struct filter_module *module, const char *text, size_t size)
+{
+	return module_set_id(module, text, text + size);
+}
+
+/* The end of the name without " (deleted)", which Linux appends for unlinked files. */
+static const char *before_deleted(const char *from, const char *to)
+{
+	static const char deleted[] = " (deleted)";
+	size_t size = sizeof(deleted) - 1;
+	return (size_t)(to - from) > size && memcmp(to - size, deleted, size) == 0 ? to - size : to;
+}
+
+void module_set_name(struct filter_module *module, const char *from, const char *to)
+{
+	to = before_deleted(from, to);
+	size_t size = (size_t)(to - from);
+	if (size >= FILTER_NAME_SIZE) {
+		from = to - (FILTER_NAME_SIZE - 1);
+		size = FILTER_NAME_SIZE - 1;
+	}
+	memcpy(module->name, from, size);
+	module->name[size] = 0;
+}
+
+void set_kernel_module(const struct log_context *context, struct filter_module *ret)
+{
+	*ret = context->kernel;
+	ret->is_kernel = true;
+	strcpy(ret->name, "vmlinux");
+}
+
+static struct log_module *find(const struct log_modules *modules, const struct log_module *module, bool keyed)
+{
+	for (size_t i = 0; i < modules->list.n; i++) {
+		struct log_module *m = &modules->list.v[i];
+		if (keyed ? m->key == module->key
+			  : m->name_size == module->name_size &&
+				    memcmp(m->is.name, module->is.name, m->name_size) == 0)
+			return m;
+	}
+	return NULL;
+}
+
+int modules_add(struct log_modules *modules, const struct log_module *module, bool keyed)
+{
+	struct log_module added = *module;
+	added.name_size = strlen(added.is.name);
+	struct log_module *there = find(modules, &added, keyed);
+	if (there) {
+		*there = added;
+		return 0;
+	}
+	if (modules->list.n >= MODULES_MAX)
+		return 0;
+	return vec_push(&modules->list, added);
+}
+
+const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t address)
+{
+	for (size_t i = 0; i < modules->list.n; i++) {
+		const struct log_module *m = &modules->list.v[i];
+		if (address - m->start < m->size)
+			return m;
+	}
+	return NULL;
+}
+
+const struct log_module *modules_by_key(const struct log_modules *modules, uint64_t key)
+{
+	for (size_t i = 0; i < modules->list.n; i++)
+		if (modules->list.v[i].key == key)
+			return &modules->list.v[i];
+	return NULL;
+}
+
+const struct log_module *modules_by_name(const struct log_modules *modules, const char *from, const char *to)
+{
+	to = before_deleted(from, to);
+	size_t size = (size_t)(to - from);
+	for (size_t i = modules->list.n; i-- > 0;) {
+		const struct log_module *m = &modules->list.v[i];
+		const char *tail = m->is.name + m->name_size - size;
+		if (m->name_size >= size && memcmp(tail, from, size) == 0 &&
+		    (tail == m->is.name || tail[-1] == '/'))
+			return m;
+	}
+	return NULL;
+}
+
+void log_context_deinit(struct log_context *context)
+{
+	vec_free(&context->apple.list);
+	vec_free(&context->named.list);
+	vec_free(&context->markup.list);
+	vec_free(&context->mappings);
+}
+
+size_t log_context_memory(const struct log_context *context)
+{
+	return (context->apple.list.cap + context->named.list.cap + context->markup.list.cap) *
+		       sizeof(struct log_module) +
+	       context->mappings.cap * sizeof(struct log_mapping);
+}

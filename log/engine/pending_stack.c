@@ -1,0 +1,412 @@
+#include "log/engine/pending_stack.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "gsym/base/invariant.h"
+#include "log/engine/image_address.h"
+#include "log/engine/log_line.h"
+#include "log/engine/shown_match.h"
+#include "log/engine/symbol_match.h"
+
+enum {
+	LOAD_ALIGNMENT = 4096, /* bytes: of all systems, at least */
+	PLACE_SLACK = 1,       /* bytes: only one of both may have been moved back into a call */
+};
+
+int pending_stack_init(struct pending_stack *stack)
+{
+	stack->resolver = stack_resolver_new();
+	return stack->resolver ? 0 : -ENOMEM;
+}
+
+void pending_stack_deinit(struct pending_stack *stack)
+{
+	stack_buffer_deinit(&stack->buffer);
+	vec_free(&stack->ordered);
+	vec_free(&stack->resolved);
+	vec_free(&stack->images);
+	unexplained_deinit(&stack->unexplained);
+	build_evidence_deinit(&stack->evidence);
+	stack_resolver_free(stack->resolver);
+	gsym_answer_deinit(&stack->answer);
+}
+
+size_t pending_stack_memory(const struct pending_stack *stack)
+{
+	return stack_buffer_memory(&stack->buffer) + stack->ordered.cap * sizeof(*stack->ordered.v) +
+	       stack->resolved.cap * sizeof(*stack->resolved.v) +
+	       stack->images.cap * sizeof(*stack->images.v) + unexplained_memory(&stack->unexplained) +
+	       build_evidence_memory(&stack->evidence);
+}
+
+/* ---- Images ---- */
+
+void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_module *kernel)
+{
+	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
+		struct log_frame *frame = &stack->buffer.frames.v[i];
+		if (!frame->module.is_kernel || frame->module.id[0])
+			continue;
+		if (strcmp(frame->module.name, kernel->name) == 0)
+			frame->module = *kernel;
+		else
+			memcpy(frame->module.release, kernel->release, sizeof(kernel->release));
+	}
+}
+
+static bool is_same_module(const struct filter_module *a, const struct filter_module *b)
+{
+	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->release, b->release) == 0 && a->is_kernel == b->is_kernel &&
+	       a->is_word == b->is_word && a->needs_names == b->needs_names &&
+	       a->needs_shown == b->needs_shown;
+}
+
+/* The last frame before @i with the same module, or @i. */
+static size_t find_same(const struct pending_stack *stack, size_t i)
+{
+	for (size_t k = i; k-- > 0;)
+		if (is_same_module(&stack->buffer.frames.v[k].module, &stack->buffer.frames.v[i].module))
+			return k;
+	return i;
+}
+
+static int find_image(struct pending_stack *stack, const struct filter_images *images, size_t i,
+		      bool *ret_wait)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct filter_image *image = &stack->images.v[i];
+	frame->module.needs_names = frame->space == FRAME_NAME;
+	*image = (struct filter_image){.reader = NULL};
+	if (frame->unmapped) {
+		frame->image_err = -ENXIO;
+		return 0;
+	}
+	size_t same = find_same(stack, i);
+	if (same != i || frame->style == STYLE_SYMBOL) {
+		*image = same != i ? stack->images.v[same] : *image;
+		frame->image_err = stack->buffer.frames.v[same].image_err;
+		return 0;
+	}
+	int err = images->find(images->user, &frame->module, image);
+	*ret_wait |= err == -EAGAIN;
+	frame->image_err = err;
+	if (err)
+		image->reader = NULL;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* All images are requested before waiting, so that they can be converted concurrently. */
+static int find_images(struct pending_stack *stack, const struct filter_images *images)
+{
+	bool wait = false;
+	int err = 0;
+	if (vec_reserve(&stack->images, stack->buffer.frames.n))
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++)
+		err = find_image(stack, images, i, &wait);
+	return err ? err : wait ? -EAGAIN : 0;
+}
+
+/* ---- Addresses ---- */
+
+static int note_size(struct pending_stack *stack, enum filter_cause cause, struct log_frame *frame,
+		     const struct kernel_symbol *symbol, uint64_t image_size)
+{
+	struct filter_unexplained entry = {
+		.cause = cause,
+		.module = frame->module,
+		.logged_size = symbol->size,
+		.image_size = image_size,
+	};
+	invariant(symbol->name_size < sizeof(entry.symbol));
+	memcpy(entry.symbol, symbol->name, symbol->name_size);
+	frame->listed = true;
+	return unexplained_add(&stack->unexplained, &entry);
+}
+
+/* @err: of symbol_match(). 0 or -ENOMEM. */
+static int weigh(struct pending_stack *stack, struct log_frame *frame, const struct kernel_symbol *symbol,
+		 const struct symbol_match *match, int err)
+{
+	if ((err && err != -ESTALE) || !symbol->size)
+		return 0;
+	int rejects = build_evidence_add(&stack->evidence, &frame->module, match->index, !err);
+	if (rejects < 0 || (err && note_size(stack, FILTER_OTHER_BUILD, frame, symbol, match->size)))
+		return -ENOMEM;
+	return rejects ? note_size(stack, FILTER_REJECTED, frame, symbol, match->size) : 0;
+}
+
+/*
+ * The code of ppc64 has the name of the function with a dot before it, which is not in the image. @ret_exact:
+ * whether the image has the very name.
+ */
+static int match_symbol(const struct filter_image *image, struct kernel_symbol symbol,
+			struct symbol_match *ret, bool *ret_exact)
+{
+	int err = symbol_match(image->reader, &symbol, ret);
+	*ret_exact = !err;
+	if (err == -ENOENT && image->shown)
+		return shown_match(image, &symbol, ret);
+	if (err != -ENOENT || symbol.name_size < 2 || symbol.name[0] != '.')
+		return err;
+	symbol.name++;
+	symbol.name_size--;
+	return symbol_match(image->reader, &symbol, ret);
+}
+
+/* Adds whether a function starts where the log says. 0 or -ENOMEM. */
+static int weigh_start(struct pending_stack *stack, struct log_frame *frame, const char *name, size_t size,
+		       bool fits)
+{
+	int rejects = build_evidence_add(&stack->evidence, &frame->module, XXH3_64bits(name, size), fits);
+	const struct kernel_symbol symbol = {.name = name, .name_size = size};
+	frame->misnamed = !fits;
+	return rejects > 0 ? note_size(stack, FILTER_REJECTED, frame, &symbol, 0) : rejects;
+}
+
+/*
+ * The address in memory that glibc prints besides "name+0x12" is whole pages from that in the image, unless
+ * the function starts elsewhere. One whose name is that of the log but for a version may be another version,
+ * in the same build.
+ */
+static int check_place(struct pending_stack *stack, struct log_frame *frame,
+		       const struct kernel_symbol *symbol, bool is_exact, struct resolver_frame *ret)
+{
+	if (!frame->shown || frame->module.id[0] || frame->module.is_kernel)
+		return 0;
+	bool fits = (frame->shown - ret->address + PLACE_SLACK) % LOAD_ALIGNMENT <= 2 * PLACE_SLACK;
+	if (!fits)
+		ret->reader = NULL;
+	frame->several = !fits && !is_exact;
+	if (frame->several)
+		return 0;
+	return weigh_start(stack, frame, symbol->name, symbol->name_size, fits);
+}
+
+static int locate_name(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct resolver_frame *ret = &stack->resolved.v[i];
+	bool in_call = frame->kind == PC_RETURN;
+	const struct kernel_symbol symbol = {
+		.name = stack->buffer.text.v + line->off + frame->symbol_from,
+		.name_size = frame->symbol_to - frame->symbol_from,
+		.size = frame->symbol_size,
+		.off = frame->address - in_call,
+		.of_module = strcmp(frame->module.name, "vmlinux") != 0,
+	};
+	struct symbol_match match;
+	bool is_exact;
+	int err = match_symbol(&stack->images.v[i], symbol, &match, &is_exact);
+	frame->several = err == -ENOTUNIQ;
+	if (err == -ENOMEM || weigh(stack, frame, &symbol, &match, err))
+		return -ENOMEM;
+	if (err) {
+		ret->reader = NULL;
+		return 0;
+	}
+	ret->which = match.which;
+	ret->address = match.address + in_call;
+	return check_place(stack, frame, &symbol, is_exact, ret);
+}
+
+/* A module without an id was found by its name, which builds share: what else the line says must fit. */
+static int check_claim(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct resolver_frame *ret = &stack->resolved.v[i];
+	const char *text = stack->buffer.text.v + line->off;
+	struct log_claim claim;
+	enum claim_verdict verdict;
+	if (frame->module.id[0] || frame->module.is_kernel || line->n != 1 ||
+	    !log_claim_find(scan_from(text, text + line->size), frame, &claim))
+		return 0;
+	const struct symbol_claim symbol = {.name = claim.name,
+					    .name_size = claim.name_size,
+					    .is_function = claim.is_function,
+					    .is_whole = claim.is_whole,
+					    .off = claim.off,
+					    .address = ret->address};
+	if (symbol_claim_check(ret->reader, &symbol, &verdict))
+		return -ENOMEM;
+	if (verdict == CLAIM_UNKNOWN)
+		return 0;
+	if (verdict == CLAIM_DIFFERS)
+		ret->reader = NULL;
+	return weigh_start(stack, frame, claim.name, claim.name_size, verdict == CLAIM_FITS);
+}
+
+static int locate(struct pending_stack *stack, const struct filter_images *images,
+		  const struct buffered_line *line, size_t i)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	const struct filter_image *image = &stack->images.v[i];
+	struct resolver_frame *ret = &stack->resolved.v[i];
+	*ret = (struct resolver_frame){
+		.reader = image->reader,
+		.address = frame->address,
+		.which = RESOLVER_ANY_BODY,
+		.kind = frame->kind,
+		.apart = frame->apart,
+	};
+	if (ret->reader && !image_address_of(images, image, frame, &ret->address))
+		ret->reader = NULL;
+	if (!ret->reader)
+		return 0;
+	return frame->space == FRAME_NAME ? locate_name(stack, line, i) : check_claim(stack, line, i);
+}
+
+static int locate_all(struct pending_stack *stack, const struct filter_images *images)
+{
+	if (vec_reserve(&stack->resolved, stack->buffer.frames.n))
+		return -ENOMEM;
+	for (size_t k = 0; k < stack->buffer.lines.n; k++) {
+		const struct buffered_line *line = &stack->buffer.lines.v[k];
+		for (size_t i = line->first; i < line->first + line->n; i++)
+			if (locate(stack, images, line, i))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * Drops the frames of rejected modules, also those of this stack that were located before another of it
+ * rejected theirs. 0 or -ENOMEM.
+ */
+static int drop_rejected(struct pending_stack *stack)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++) {
+		struct log_frame *frame = &stack->buffer.frames.v[i];
+		const struct filter_unexplained entry = {.cause = FILTER_REJECTED, .module = frame->module};
+		if (!stack->resolved.v[i].reader || (frame->module.is_kernel && frame->space != FRAME_NAME) ||
+		    !build_is_rejected(&stack->evidence, &frame->module))
+			continue;
+		stack->resolved.v[i].reader = NULL;
+		frame->listed = true;
+		err = unexplained_add(&stack->unexplained, &entry);
+	}
+	return err;
+}
+
+/* ---- Resolving ---- */
+
+/* Visits the frames to resolve, chain by chain, and copies them to @stack->ordered or, if @back, back. */
+static void move_frames(struct pending_stack *stack, bool back)
+{
+	const struct stack_buffer *buffer = &stack->buffer;
+	size_t n = 0;
+	for (uint32_t chain = 0; chain < buffer->n_chains; chain++) {
+		for (size_t i = 0; i < buffer->frames.n; i++) {
+			if (buffer->frames.v[i].chain != chain || buffer->frames.v[i].same != FRAME_NONE)
+				continue;
+			if (back)
+				stack->resolved.v[i] = stack->ordered.v[n++];
+			else
+				stack->ordered.v[n++] = stack->resolved.v[i];
+		}
+		if (n)
+			stack->ordered.v[n - 1].outermost = true;
+	}
+	stack->ordered.n = n;
+}
+
+static int walk(struct pending_stack *stack)
+{
+	const struct stack_buffer *buffer = &stack->buffer;
+	if (vec_reserve(&stack->ordered, buffer->frames.n))
+		return -ENOMEM;
+	move_frames(stack, false);
+	int err = stack_resolver_run(stack->resolver, stack->ordered.v, stack->ordered.n);
+	if (err)
+		return err;
+	move_frames(stack, true);
+	for (size_t i = buffer->frames.n; i-- > 0;)
+		if (buffer->frames.v[i].same != FRAME_NONE)
+			stack->resolved.v[i] = stack->resolved.v[buffer->frames.v[i].same];
+	return 0;
+}
+
+static enum filter_cause cause_of(const struct log_frame *frame, const struct resolver_frame *resolved)
+{
+	switch (frame->image_err) {
+	case 0: break;
+	case -ENODATA: return FILTER_NO_ID;
+	case -ENXIO: return FILTER_NO_MAPPING;
+	case -ENOTUNIQ: return FILTER_AMBIGUOUS;
+	default: return FILTER_NO_IMAGE;
+	}
+	if (frame->several)
+		return FILTER_SEVERAL;
+	if (frame->misnamed)
+		return FILTER_OTHER_FUNCTION;
+	return image_address_needs_segments((enum frame_space)frame->space) && !resolved->reader
+		       ? FILTER_NO_SEGMENTS
+		       : FILTER_NO_FUNCTION;
+}
+
+/* Counts a frame, and lists it if it was not explained and is not listed for its size. 0 or -ENOMEM. */
+static int count(struct pending_stack *stack, const struct log_frame *frame,
+		 const struct resolver_frame *resolved)
+{
+	if (frame->style == STYLE_SYMBOL || (frame->module.is_word && frame->image_err) ||
+	    (frame->silent && resolved->err))
+		return 0;
+	struct filter_unexplained entry = {.cause = cause_of(frame, resolved), .module = frame->module};
+	if (frame->is_estimate && resolved->err && !frame->image_err) {
+		if (frame->style != STYLE_COREDUMP)
+			return 0; /* any number */
+		entry = (struct filter_unexplained){.cause = FILTER_NO_MAPPING};
+	}
+	stack->counts.met++;
+	stack->counts.found += !resolved->err;
+	return resolved->err && !frame->listed ? unexplained_add(&stack->unexplained, &entry) : 0;
+}
+
+static int count_all(struct pending_stack *stack)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++)
+		err = count(stack, &stack->buffer.frames.v[i], &stack->resolved.v[i]);
+	return err;
+}
+
+static void write(struct pending_stack *stack, const struct filter_options *options, struct text_buf *out)
+{
+	for (size_t i = 0; i < stack->buffer.lines.n; i++) {
+		const struct buffered_line *line = &stack->buffer.lines.v[i];
+		struct resolved_line place = {
+			.text = stack->buffer.text.v + line->off,
+			.size = line->size,
+			.frames = stack->buffer.frames.v + line->first,
+			.resolved = stack->resolved.v + line->first,
+			.images = stack->images.v + line->first,
+			.n = line->n,
+		};
+		log_line_write(out, &place, stack->resolver, &stack->answer, options);
+	}
+}
+
+int pending_stack_flush(struct pending_stack *stack, const struct filter_images *images,
+			const struct filter_options *options, struct text_buf *out)
+{
+	if (!stack->buffer.lines.n)
+		return 0;
+	int err = find_images(stack, images);
+	if (!err)
+		err = locate_all(stack, images);
+	if (!err)
+		err = drop_rejected(stack);
+	if (!err)
+		err = walk(stack);
+	if (!err)
+		err = count_all(stack);
+	if (err)
+		return err;
+	write(stack, options, out);
+	stack_buffer_reset(&stack->buffer);
+	return out->failed ? -ENOMEM : 0;
+}

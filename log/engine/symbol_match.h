@@ -1,0 +1,71 @@
+/*
+ * symbol_match.h - the function that a kernel calls "name+0x12/0x40".
+ *
+ * The offset must be inside the function, and the size must be its size in the image: the log of another
+ * build names other code. The kernel takes the distance to the next of its symbols for a size, so that
+ *
+ * - padding counts;
+ * - so does dead code that has no symbol, but a record: the weak definition of a function that is overridden
+ *   by another;
+ * - a function of assembly may end, for the kernel, at a label within it, which GSYM does not have;
+ * - the last function of a section of a module reaches to the end of the section's last page.
+ */
+#ifndef LOG_ENGINE_SYMBOL_MATCH_H
+#define LOG_ENGINE_SYMBOL_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gsym_reader;
+
+/* A frame of a kernel's log. */
+struct kernel_symbol {
+	const char *name; /* not terminated */
+	size_t name_size;
+	uint64_t size;  /* in the log; 0: not stated */
+	uint64_t off;   /* of the code: of a call, not of the instruction after it */
+	bool of_module; /* not of the kernel itself */
+};
+
+struct symbol_match {
+	uint32_t index;   /* of its record. Also set with -ESTALE, of one function, as is @size */
+	uint64_t address; /* the symbol's offset added */
+	uint32_t which;   /* body, for gsym_lookup_merged() */
+	uint64_t size;    /* in the image, bytes; 0: not known */
+};
+
+/* What a log says of the code at an address of a module. */
+struct symbol_claim {
+	const char *name; /* not terminated: the last component, without parameters and suffixes */
+	size_t name_size;
+	bool is_function; /* it is certainly the name of one */
+	bool is_whole;    /* it had no suffix */
+	uint64_t off;     /* of the address from where the function starts */
+	uint64_t address; /* link-time */
+};
+
+/* Whether the image may be of the build that wrote the log. */
+enum claim_verdict {
+	CLAIM_UNKNOWN, /* the line does not tell */
+	CLAIM_FITS,    /* a function starts where the log says */
+	CLAIM_DIFFERS, /* it is another build */
+};
+
+/*
+ * Compares what a log says of an address with the image. They differ if no function starts where it says,
+ * and what is at the address has another name, or the very name without a suffix: names alone differ where
+ * several symbols share an address, and where the writer had only some of the symbols. A word that is no
+ * function's name tells nothing. 0 or -ENOMEM.
+ */
+int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_claim *claim,
+		       enum claim_verdict *ret);
+
+/*
+ * Finds the function. 0; -ENOENT: none, or the offset is outside; -ENOTUNIQ: several match equally well;
+ * -ESTALE: no function of that name has that size; -ENOMEM.
+ */
+int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *symbol,
+		 struct symbol_match *ret);
+
+#endif

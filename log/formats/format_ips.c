@@ -1,0 +1,322 @@
+#include "log/formats/format_ips.h"
+
+#include <errno.h>
+
+#include "gsym/base/vec.h"
+#include "log/engine/json_member.h"
+
+void ips_deinit(struct ips *ips)
+{
+	vec_free(&ips->frames);
+	vec_free(&ips->images);
+}
+
+bool ips_is_header(struct text_scan line)
+{
+	return line.at < line.end && *line.at == '{' && line.end[-1] == '}' &&
+	       find_text(line.at, line.end, "\"bug_type\"") &&
+	       find_text(line.at, line.end, "\"incident_id\"");
+}
+
+bool ips_begins(struct text_scan line, bool after_brace)
+{
+	if (scan_left(&line) > IPS_BEGIN_MAX)
+		line.end = line.at + IPS_BEGIN_MAX;
+	bool brace = scan_lit(&line, "{");
+	scan_blanks(&line);
+	return brace != after_brace &&
+	       (scan_lit(&line, "\"crash_info\"") || scan_lit(&line, "\"crashing_thread\""));
+}
+
+size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_done)
+{
+	*ret_done = false;
+	for (size_t i = 0; i < size; i++) {
+		char c = bytes[i];
+		if (end->in_string) {
+			end->in_string = end->escaped || c != '"';
+			end->escaped = !end->escaped && c == '\\';
+			continue;
+		}
+		end->in_string = c == '"';
+		end->depth += c == '{' || c == '[';
+		end->depth -= (c == '}' || c == ']') && end->depth;
+		if (!end->depth) {
+			*ret_done = true;
+			return i + 1;
+		}
+	}
+	return size;
+}
+
+/* ---- JSON ---- */
+
+struct ips_parser {
+	struct ips *ips;
+	const char *text;
+	struct text_scan s;
+	unsigned depth;
+	int err;
+};
+
+/* The members of an object that are used. */
+struct ips_object {
+	uint64_t offset, image;
+	bool has_offset, has_image, named;
+	struct text_scan uuid, name;
+	/* Of minidump_stackwalk. */
+	struct text_scan module, filename, debug_id;
+	uint64_t module_offset;
+	uint8_t digits; /* of it */
+	bool has_module_offset;
+};
+
+/* The container of a value. */
+struct ips_parent {
+	struct text_scan key; /* of the object's member, or of the array that holds it; empty: none */
+	uint32_t *frames;     /* in an array: how many frames it has so far */
+};
+
+static void parse_value(struct ips_parser *p, const struct ips_parent *place, struct ips_object *in);
+
+static bool failed(struct ips_parser *p, int err)
+{
+	if (!p->err)
+		p->err = err;
+	return false;
+}
+
+static void skip_space(struct ips_parser *p)
+{
+	while (p->s.at < p->s.end && strchr(" \t\r\n", *p->s.at) && *p->s.at)
+		p->s.at++;
+}
+
+static bool take(struct ips_parser *p, char c)
+{
+	skip_space(p);
+	if (p->s.at >= p->s.end || *p->s.at != c)
+		return false;
+	p->s.at++;
+	return true;
+}
+
+/* A string; its escapes stay as they are. */
+static bool parse_string(struct ips_parser *p, struct text_scan *ret)
+{
+	if (!take(p, '"'))
+		return failed(p, -EINVAL);
+	ret->at = p->s.at;
+	while (p->s.at < p->s.end && *p->s.at != '"')
+		p->s.at += *p->s.at == '\\' && scan_left(&p->s) > 1 ? 2 : 1;
+	if (p->s.at >= p->s.end)
+		return failed(p, -EINVAL);
+	ret->end = p->s.at++;
+	return true;
+}
+
+/* "0x000000000000429e" */
+static void note_offset(struct ips_object *o, struct text_scan value)
+{
+	size_t size = scan_left(&value);
+	o->has_module_offset =
+		size > 2 && size <= 2 + 16 && scan_hex(&value, &o->module_offset) && value.at == value.end;
+	o->digits = (uint8_t)(size - 2);
+}
+
+static void note_string(struct ips_object *o, struct text_scan key, struct text_scan value)
+{
+	if (json_is(key, "uuid"))
+		o->uuid = value;
+	else if (json_is(key, "name"))
+		o->name = value;
+	else if (json_is(key, "module"))
+		o->module = value;
+	else if (json_is(key, "filename"))
+		o->filename = value;
+	else if (json_is(key, "debug_id"))
+		o->debug_id = value;
+	else if (json_is(key, "module_offset"))
+		note_offset(o, value);
+	o->named |= json_is(key, "symbol") || json_is(key, "function");
+}
+
+static void note_number(struct ips_object *o, struct text_scan key, struct text_scan number)
+{
+	uint64_t value;
+	if (!scan_decimal(&number, &value) || number.at != number.end)
+		return;
+	if (json_is(key, "imageOffset")) {
+		o->offset = value;
+		o->has_offset = true;
+	} else if (json_is(key, "imageIndex")) {
+		o->image = value;
+		o->has_image = true;
+	}
+}
+
+static int add_image(struct ips_parser *p, struct text_scan id, struct text_scan name)
+{
+	struct filter_module module = {.id = ""};
+	if (p->ips->images.n >= MODULES_MAX)
+		return 0;
+	if (id.at)
+		module_set_id(&module, id.at, id.end);
+	if (name.at)
+		module_set_name(&module, name.at, name.end);
+	return vec_push(&p->ips->images, module);
+}
+
+static int add_frame(struct ips_parser *p, const char *from, const struct ips_object *o, uint32_t number)
+{
+	struct ips_frame frame = {
+		.from = (size_t)(from - p->text),
+		.to = (size_t)(p->s.at - p->text),
+		.offset = o->offset,
+		.image = o->image < MODULES_MAX ? (uint32_t)o->image : MODULES_MAX,
+		.number = number,
+		.named = o->named,
+	};
+	if (!o->has_offset) {
+		frame.offset = o->module_offset;
+		frame.image = FRAME_NONE;
+		frame.module = (size_t)(o->module.at - p->text);
+		frame.module_size = scan_left(&o->module);
+		frame.digits = o->digits;
+	}
+	size_t n = p->ips->frames.n;
+	if (n >= IPS_FRAMES_MAX || (n && p->ips->frames.v[n - 1].to > frame.from)) /* too many, or nested */
+		return 0;
+	return vec_push(&p->ips->frames, frame);
+}
+
+/* The end of an object in the array @place->key. */
+static void finish_object(struct ips_parser *p, const struct ips_parent *place, const char *from,
+			  const struct ips_object *o)
+{
+	int err = 0;
+	if (!place->frames)
+		return;
+	uint32_t number = (*place->frames)++;
+	if (json_is(place->key, "usedImages"))
+		err = add_image(p, o->uuid, o->name);
+	else if (json_is(place->key, "modules"))
+		err = add_image(p, o->debug_id, o->filename);
+	else if (o->has_offset ? o->has_image : o->has_module_offset && o->module.at < o->module.end)
+		err = add_frame(p, from, o, number);
+	if (err)
+		failed(p, err);
+}
+
+static void parse_object(struct ips_parser *p, const struct ips_parent *place)
+{
+	struct ips_object o = {.offset = 0};
+	const char *from = p->s.at - 1;
+	struct ips_parent member = {.frames = NULL};
+	if (!take(p, '}')) {
+		do {
+			if (parse_string(p, &member.key) && take(p, ':'))
+				parse_value(p, &member, &o);
+			else
+				failed(p, -EINVAL);
+		} while (!p->err && take(p, ','));
+		if (!take(p, '}'))
+			failed(p, -EINVAL);
+	}
+	if (!p->err)
+		finish_object(p, place, from, &o);
+}
+
+static void parse_array(struct ips_parser *p, const struct ips_parent *place)
+{
+	uint32_t frames = 0;
+	struct ips_parent element = {.key = place->key, .frames = &frames};
+	if (take(p, ']'))
+		return;
+	do
+		parse_value(p, &element, NULL);
+	while (!p->err && take(p, ','));
+	if (!take(p, ']'))
+		failed(p, -EINVAL);
+}
+
+/* A number, true, false or null. */
+static void parse_word(struct ips_parser *p, struct text_scan key, struct ips_object *in)
+{
+	struct text_scan word = {p->s.at, p->s.at};
+	while (p->s.at < p->s.end && (is_word(*p->s.at) || strchr("+-.", *p->s.at)) && *p->s.at)
+		p->s.at++;
+	word.end = p->s.at;
+	if (word.at == word.end)
+		failed(p, -EINVAL);
+	else if (in && key.at)
+		note_number(in, key, word);
+}
+
+/* A value: the member @place->key of @in, or with @in NULL an element of an array. */
+static void parse_value(struct ips_parser *p, const struct ips_parent *place, struct ips_object *in)
+{
+	struct text_scan string;
+	if (++p->depth > IPS_DEPTH_MAX)
+		failed(p, -EINVAL);
+	else if (take(p, '{'))
+		parse_object(p, place);
+	else if (take(p, '['))
+		parse_array(p, place);
+	else if (p->s.at < p->s.end && *p->s.at == '"') {
+		if (parse_string(p, &string) && in)
+			note_string(in, place->key, string);
+	} else
+		parse_word(p, place->key, in);
+	p->depth--;
+}
+
+int ips_parse(struct ips *ips, const char *text, size_t size)
+{
+	struct ips_parser p = {.ips = ips, .text = text, .s = scan_from(text, text + size)};
+	const struct ips_parent nowhere = {.frames = NULL};
+	ips->frames.n = ips->images.n = 0;
+	parse_value(&p, &nowhere, NULL);
+	if (p.err)
+		ips->frames.n = 0;
+	return p.err;
+}
+
+/* The module of a name; without an id if the report has none. */
+static void set_module(const struct ips *ips, const char *name, size_t size, struct filter_module *ret)
+{
+	module_set_name(ret, name, name + size);
+	for (size_t i = 0; i < ips->images.n; i++) {
+		if (strcmp(ips->images.v[i].name, ret->name) == 0) {
+			*ret = ips->images.v[i];
+			return;
+		}
+	}
+}
+
+struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
+{
+	const struct ips_frame *f = &ips->frames.v[i];
+	uint32_t brace = (uint32_t)(f->to - 1 - f->from);
+	struct log_frame frame = {
+		.address = f->offset,
+		.space = FRAME_RVA,
+		.style = STYLE_IPS,
+		.kind = f->number ? PC_RETURN : PC_EXACT,
+		.from = brace,
+		.to = brace,
+		.tail = brace,
+		.number = f->number,
+		.has_number = true,
+		.silent = f->named,
+	};
+	if (f->image == FRAME_NONE) {
+		frame.style = STYLE_STACKWALK;
+		frame.from = frame.tail = 1;
+		frame.number_digits = f->digits;
+		frame.kind = f->number ? PC_ADJUSTED : PC_EXACT;
+		set_module(ips, text + f->module, f->module_size, &frame.module);
+	} else if (f->image < ips->images.n)
+		frame.module = ips->images.v[f->image];
+	return frame;
+}

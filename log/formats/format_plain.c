@@ -1,0 +1,67 @@
+/*
+ * format_plain.c - an image and an address in it, anywhere in a line: "<id>+0x11cc", relative to the load
+ * address, or "<id> 0x4011cc", a link-time address. With only a number before it, it is a frame of a stack,
+ * and a return address unless the number is 0.
+ */
+#include "log/engine/log_format.h"
+#include "log/engine/source_position.h"
+
+static bool is_id(char c)
+{
+	return is_word(c) || c == '-';
+}
+
+/* "#1 " or "1: " and nothing else up to @to. */
+static bool parse_number(struct text_scan line, const char *to, uint64_t *ret)
+{
+	struct text_scan s = scan_from(line.at, to);
+	uint64_t number;
+	scan_blanks(&s);
+	scan_lit(&s, "#");
+	if (!scan_decimal(&s, &number) || number > UINT32_MAX)
+		return false;
+	scan_lit(&s, ":");
+	scan_blanks(&s);
+	if (s.at < s.end)
+		return false;
+	*ret = number;
+	return true;
+}
+
+static bool parse(struct text_scan line, const char *from, const char *to, struct log_frame *ret)
+{
+	struct text_scan s = scan_from(to, line.end);
+	uint64_t number = 0;
+	*ret = (struct log_frame){.style = STYLE_PLAIN};
+	if (to - from < ID_DIGITS_MIN || !module_set_id(&ret->module, from, to))
+		return false;
+	ret->space = scan_lit(&s, "+") ? FRAME_RVA : FRAME_LINK;
+	if ((ret->space == FRAME_LINK && !scan_blanks(&s)) || !scan_hex(&s, &ret->address) ||
+	    (s.at < s.end && is_word(*s.at)))
+		return false;
+	ret->has_number = parse_number(line, from, &number);
+	ret->number = (uint32_t)number;
+	ret->kind = number ? PC_RETURN : PC_EXACT;
+	ret->from = ret->to = ret->tail = (uint32_t)(s.at - line.at);
+	return true;
+}
+
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
+{
+	size_t n = 0;
+	(void)context;
+	for (const char *p = line.at, *from; p < line.end && n < LINE_FRAMES_MAX; p++) {
+		if (!is_id(*p))
+			continue;
+		for (from = p; p < line.end && is_id(*p);)
+			p++;
+		n += parse(line, after_colour(line.at, from, p), p, &ret[n]);
+	}
+	for (size_t i = 0; i < n; i++)
+		ret[i].silent = has_source_position(
+			scan_from(line.at + ret[i].to, i + 1 < n ? line.at + ret[i + 1].from : line.end));
+	return n;
+}
+
+const struct log_format format_plain = {.needs = MARK_HEX, .find = find};

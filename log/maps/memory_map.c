@@ -1,0 +1,194 @@
+#include "log/maps/memory_map.h"
+
+#include <errno.h>
+
+/* ---- Ranges ---- */
+
+/* The first range that ends after @address. */
+static size_t first_after(const struct memory_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->ranges.n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (map->ranges.v[mid].end > address)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* Cuts [@start, @end) out of the ranges. */
+static int clear(struct memory_map *map, uint64_t start, uint64_t end)
+{
+	size_t i = first_after(map, start), n = 0;
+	struct memory_range *v = map->ranges.v;
+	if (i == map->ranges.n || v[i].start >= end)
+		return 0;
+	if (v[i].start < start && v[i].end > end) {
+		if (vec_reserve(&map->ranges, 1))
+			return -ENOMEM;
+		v = map->ranges.v;
+		memmove(v + i + 1, v + i, (map->ranges.n++ - i) * sizeof(*v));
+		v[i].end = start;
+		v[i + 1].relative += end - v[i + 1].start;
+		v[i + 1].start = end;
+		return 0;
+	}
+	if (v[i].start < start)
+		v[i++].end = start;
+	while (i + n < map->ranges.n && v[i + n].end <= end)
+		n++;
+	if (i + n < map->ranges.n && v[i + n].start < end) {
+		v[i + n].relative += end - v[i + n].start;
+		v[i + n].start = end;
+	}
+	memmove(v + i, v + i + n, (map->ranges.n - i - n) * sizeof(*v));
+	map->ranges.n -= n;
+	return 0;
+}
+
+static int insert(struct memory_map *map, const struct memory_range *range)
+{
+	if (range->start >= range->end || map->ranges.n >= RANGES_MAX)
+		return 0;
+	if (clear(map, range->start, range->end) || vec_reserve(&map->ranges, 1))
+		return -ENOMEM;
+	size_t i = first_after(map, range->start);
+	struct memory_range *v = map->ranges.v;
+	memmove(v + i + 1, v + i, (map->ranges.n++ - i) * sizeof(*v));
+	v[i] = *range;
+	return 0;
+}
+
+/* ---- Modules ---- */
+
+/* The index of the module, which is added unless it is there; the last is looked at first. MODULES_MAX: no
+ * room. */
+static int module_index(struct memory_map *map, const struct filter_module *module, size_t *ret)
+{
+	const struct mapped_module added = {.is = *module};
+	for (size_t i = map->modules.n; i-- > 0;) {
+		const struct filter_module *is = &map->modules.v[i].is;
+		if (strcmp(is->name, module->name) == 0 && strcmp(is->id, module->id) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	*ret = map->modules.n;
+	return map->modules.n < MODULES_MAX ? vec_push(&map->modules, added) : 0;
+}
+
+int memory_map_add(struct memory_map *map, const struct memory_range *range,
+		   const struct filter_module *module)
+{
+	struct memory_range added = *range;
+	size_t index;
+	int err = module_index(map, module, &index);
+	if (err || index == MODULES_MAX)
+		return err;
+	added.module = (uint32_t)index;
+	return insert(map, &added);
+}
+
+/* ---- Lines ---- */
+
+/*
+ * Whether another process has the file at other offsets of the same addresses: what an address of either
+ * means is not known then.
+ */
+static bool is_disputed(const struct memory_map *map, const struct memory_range *range)
+{
+	for (size_t i = first_after(map, range->start);
+	     i < map->ranges.n && map->ranges.v[i].start < range->end; i++) {
+		const struct memory_range *r = &map->ranges.v[i];
+		if (r->module == range->module && r->process != range->process &&
+		    (r->disputed || r->relative - r->start != range->relative - range->start))
+			return true;
+	}
+	return false;
+}
+
+/* What the file is mapped at, by the mapping itself or by one from its beginning before. */
+static void set_relative(struct mapped_module *mapped, const struct map_line *line,
+			 struct memory_range *range)
+{
+	if (!line->offset && !line->is_event) {
+		mapped->load = line->start;
+		mapped->has_load = true;
+	}
+	bool loaded = mapped->has_load && line->start >= mapped->load;
+	range->relative = loaded ? line->start - mapped->load : line->offset;
+	range->space = loaded || !line->offset ? FRAME_RVA : FRAME_FILE;
+}
+
+int memory_map_add_line(struct memory_map *map, const struct map_line *line)
+{
+	struct memory_range range = {
+		.start = line->start, .end = line->end, .process = line->is_event ? line->process : 0};
+	struct filter_module module = {.is_kernel = false};
+	size_t index;
+	bool is_file = line->path.at < line->path.end && *line->path.at == '/';
+	if (!is_file)
+		return clear(map, line->start, line->end);
+	module_set_name(&module, line->path.at, line->path.end);
+	module_set_id(&module, line->id.at, line->id.end);
+	int err = module_index(map, &module, &index);
+	if (err || index == MODULES_MAX)
+		return err ? err : clear(map, line->start, line->end);
+	range.module = (uint32_t)index;
+	set_relative(&map->modules.v[index], line, &range);
+	range.disputed = line->is_event && is_disputed(map, &range);
+	return line->executable ? insert(map, &range) : clear(map, line->start, line->end);
+}
+
+/* ---- Use ---- */
+
+bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_frame *ret)
+{
+	size_t i = first_after(map, address);
+	if (i == map->ranges.n || map->ranges.v[i].start > address)
+		return false;
+	const struct memory_range *range = &map->ranges.v[i];
+	if (range->disputed)
+		return false;
+	ret->module = map->modules.v[range->module].is;
+	ret->space = range->space;
+	ret->is_estimate = range->is_estimate;
+	return !__builtin_add_overflow(address - range->start, range->relative, &ret->address);
+}
+
+/* Whether both are one file, as far as the shorter tells. */
+static bool is_same_file(const char *a, const char *b)
+{
+	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+	if (slash_a && slash_b)
+		return strcmp(a, b) == 0;
+	return strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0;
+}
+
+bool memory_map_find_in(const struct memory_map *map, uint64_t address, const struct filter_module *module,
+			struct log_frame *ret)
+{
+	struct log_frame found = *ret;
+	if (!memory_map_find(map, address, &found) || !is_same_file(found.module.name, module->name))
+		return false;
+	*ret = found;
+	return true;
+}
+
+void memory_map_reset(struct memory_map *map)
+{
+	map->ranges.n = map->modules.n = 0;
+}
+
+void memory_map_deinit(struct memory_map *map)
+{
+	vec_free(&map->ranges);
+	vec_free(&map->modules);
+}
+
+size_t memory_map_size(const struct memory_map *map)
+{
+	return map->ranges.cap * sizeof(*map->ranges.v) + map->modules.cap * sizeof(*map->modules.v);
+}

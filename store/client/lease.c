@@ -1,0 +1,133 @@
+#include "store/client/lease.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SECONDS_MIN = 10,
+	SECONDS_MAX = 120,
+	FIRST_WAIT_MIN_MS = 30, /* a conversion that took less is there, and given, by then */
+	FIRST_WAIT_MAX_MS = 250,
+	LOOKS = 12,      /* a lease is looked at about so often in its time, once waits have grown */
+	PROCESS_MS = 10, /* to start a worker, and to open its file */
+	/*
+	 * Bytes of a file that a thread converts in a millisecond. Measured in release builds: a debug file
+	 * of Debian with compressed sections, 11 MB, at 125 MB a second; 5 GB of C++ not compressed at 417
+	 * (docs/bench.md); a kernel's 590 MB, of which much is not read, at 1,700. The least of these, less
+	 * something for slower processors: a prediction that is too long costs nothing, while a lease that
+	 * ends too early costs a conversion.
+	 */
+	BYTES_EACH_MS = 100000,
+	THREADS_MAX = 16, /* units of a file are converted in parallel, but merged by one thread */
+};
+
+static unsigned within(uint64_t value, unsigned least, unsigned most)
+{
+	return value < least ? least : value > most ? most : (unsigned)value;
+}
+
+unsigned lease_seconds(unsigned predicted_ms)
+{
+	return within(((uint64_t)predicted_ms * 3 + 999) / 1000, SECONDS_MIN, SECONDS_MAX);
+}
+
+unsigned predict_conversion_ms(uint64_t bytes, unsigned threads)
+{
+	uint64_t each = (uint64_t)BYTES_EACH_MS * within(threads, 1, THREADS_MAX);
+	return within(bytes / each, 0, UINT32_MAX - PROCESS_MS) + PROCESS_MS;
+}
+
+unsigned lease_renew_ms(const struct lease *lease)
+{
+	return lease->seconds * 1000 / 3;
+}
+
+void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms)
+{
+	*lease = (struct lease){
+		.step = has_leases ? LEASE_TAKE : LEASE_CONVERT,
+		.seconds = lease_seconds(predicted_ms),
+		.first_ms = within(predicted_ms, FIRST_WAIT_MIN_MS, FIRST_WAIT_MAX_MS),
+		.seed = lease->seed,
+	};
+}
+
+static void keep_etag(struct lease *lease, const char *etag)
+{
+	snprintf(lease->etag, sizeof(lease->etag), "%s", etag ? etag : "");
+}
+
+/* Between three and five quarters of @ms: hosts that begin together do not go on so. */
+static unsigned spread(struct lease *lease, unsigned ms)
+{
+	lease->seed = lease->seed * 1664525 + 1013904223; /* the generator of Numerical Recipes */
+	return (unsigned)((uint64_t)ms * (768 + (lease->seed >> 23)) / 1024);
+}
+
+static void convert(struct lease *lease, bool held)
+{
+	lease->step = LEASE_CONVERT;
+	lease->held = held;
+}
+
+/* Begins to wait for another host, of whose lease nothing is known yet. */
+static void look(struct lease *lease)
+{
+	lease->step = LEASE_LOOK;
+	lease->held = false;
+	lease->left_ms = (int64_t)lease->seconds * 1000;
+	lease->wait_ms = spread(lease, lease->first_ms);
+	keep_etag(lease, "");
+}
+
+void lease_note_put(struct lease *lease, int err, const char *etag)
+{
+	bool renewed = lease->step == LEASE_CONVERT;
+	bool lost = err == -EEXIST || err == -EAGAIN || err == -ENOENT;
+	if (!err) {
+		convert(lease, true);
+		keep_etag(lease, etag);
+	} else if (renewed && !lost) {
+		convert(lease, lease->held); /* it is there for its time */
+	} else if (renewed || !lost) {
+		convert(lease, false); /* one that was lost saves no work any more, but does no harm */
+	} else {
+		look(lease); /* -ENOENT: what was to be taken over is gone, since its conversion is there */
+	}
+}
+
+/* What is left of a lease, by the server's clock, and by what this host has seen of it itself. */
+static void update_left(struct lease *lease, int64_t now, int64_t modified, bool is_same)
+{
+	const int64_t whole = (int64_t)lease->seconds * 1000;
+	int64_t seen = is_same ? lease->left_ms - lease->wait_ms : whole;
+	int64_t age = now > 0 && modified > 0 && now > modified ? now - modified : 1;
+	/* Times are of whole seconds: it is over when the difference is more than its time. */
+	int64_t by_server = age > SECONDS_MAX ? 0 : whole + 1000 - age * 1000;
+	lease->left_ms = seen < by_server ? seen : by_server;
+}
+
+void lease_note_head(struct lease *lease, int err, int64_t now, int64_t modified, const char *etag)
+{
+	if (err == -ENOENT) {
+		lease->step = LEASE_TAKE;
+		return;
+	}
+	if (err || !etag || !*etag) { /* what has no tag cannot be taken over */
+		convert(lease, false);
+		return;
+	}
+	lease->seconds = within(lease->seconds, SECONDS_MIN, SECONDS_MAX);
+	char before[sizeof(lease->etag)];
+	snprintf(before, sizeof(before), "%s", lease->etag);
+	keep_etag(lease, etag);
+	update_left(lease, now, modified, strcmp(before, lease->etag) == 0);
+	if (lease->left_ms <= 0) {
+		lease->step = LEASE_TAKE_OVER;
+		return;
+	}
+	unsigned most = lease->seconds * 1000 / LOOKS, next = lease->wait_ms + lease->wait_ms / 2;
+	next = spread(lease, next < most ? next : most);
+	lease->wait_ms = next < lease->left_ms ? next : (unsigned)lease->left_ms;
+}

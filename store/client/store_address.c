@@ -1,0 +1,126 @@
+#include "store/client/store_address.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "work/worker/worker.h"
+#include "gsym/base/diag.h"
+#include "gsym/base/vec.h"
+
+static bool begins_with(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+enum store_scheme store_scheme_of(const char *address)
+{
+	return begins_with(address, "s3://") ? STORE_S3 : *address == '/' ? STORE_DIRECTORY : STORE_HTTP;
+}
+
+/* ---- Addresses of servers ---- */
+
+/* Where the part after "SCHEME://" begins; NULL: of no known scheme. */
+static const char *after_scheme(const char *address)
+{
+	static const char *const schemes[] = {"http://", "https://", "s3://"};
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (begins_with(address, schemes[i]))
+			return address + strlen(schemes[i]);
+	return NULL;
+}
+
+static bool is_alphanumeric(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether the first @size characters of @text are letters, digits, or some of @more. */
+static bool has_only(const char *text, size_t size, const char *more)
+{
+	for (size_t i = 0; i < size; i++)
+		if (!is_alphanumeric(text[i]) && !strchr(more, text[i]))
+			return false;
+	return true;
+}
+
+/* No empty component, "." or ".."; slashes at the end are allowed. */
+static bool path_is_plain(const char *path)
+{
+	while (*path == '/' && path[strspn(path, "/")]) {
+		size_t n = strcspn(++path, "/");
+		if (!n || (n <= 2 && strspn(path, ".") == n))
+			return false;
+		path += n;
+	}
+	return true;
+}
+
+static int check_server(const char *address, struct gsym_diag *diag)
+{
+	const char *host = after_scheme(address);
+	if (!host)
+		return diag_set(diag, -EINVAL,
+				"store '%s': expected /DIRECTORY, http://, https:// or s3://BUCKET", address);
+	size_t n = strcspn(host, "/");
+	if (memchr(host, '@', n))
+		return diag_set(
+			diag, -EINVAL,
+			"the address of the store holds a user or password: put them into a netrc file");
+	if (!n || !has_only(host, n, store_scheme_of(address) == STORE_S3 ? ".-" : ".-_:[]"))
+		return diag_set(diag, -EINVAL, "store '%s': no valid %s", address,
+				store_scheme_of(address) == STORE_S3 ? "bucket" : "host");
+	if (!has_only(host + n, strlen(host + n), "/._~-") || !path_is_plain(host + n))
+		return diag_set(diag, -EINVAL,
+				"store '%s': the path may hold letters, digits and '-', '.', '_', '~'",
+				address);
+	return 0;
+}
+
+/* ---- Options ---- */
+
+static int check_files(const struct store_options *o, struct gsym_diag *diag)
+{
+	const char *const files[] = {o->bearer_file, o->netrc_file, o->cert_file, o->key_file, o->ca_file};
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (files[i] && *files[i] != '/')
+			return diag_set(diag, -EINVAL, "store: '%s' is no absolute path", files[i]);
+		if (files[i] && strlen(files[i]) >= WORKER_STORE_PATH)
+			return diag_set(diag, -ENAMETOOLONG, "store: '%.64s...': %s", files[i],
+					strerror(ENAMETOOLONG));
+	}
+	if (o->key_file && !o->cert_file)
+		return diag_set(diag, -EINVAL, "store: a key of the client without its certificate");
+	return 0;
+}
+
+int store_options_check(const struct store_options *options, struct gsym_diag *diag)
+{
+	const struct store_options *o = options;
+	if (strlen(o->address) >= WORKER_STORE_PATH)
+		return diag_set(diag, -ENAMETOOLONG, "the address of the store is longer than %d bytes",
+				WORKER_STORE_PATH - 1);
+	enum store_scheme scheme = store_scheme_of(o->address);
+	int err = scheme == STORE_DIRECTORY ? 0 : check_server(o->address, diag);
+	if (err)
+		return err;
+	if (scheme != STORE_HTTP && (o->bearer_file || o->netrc_file || o->cert_file || o->key_file))
+		return diag_set(diag, -EINVAL,
+				"store '%s': tokens, netrc and certificates are for http:// and https://",
+				o->address);
+	if (scheme == STORE_DIRECTORY && o->ca_file)
+		return diag_set(diag, -EINVAL, "store '%s': a directory has no certificate", o->address);
+	return check_files(o, diag);
+}
+
+void store_options_warn(const struct store_options *options, const struct log *log)
+{
+	const char *const secrets[] = {options->bearer_file, options->netrc_file, options->key_file};
+	struct stat st;
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+		if (secrets[i] && stat(secrets[i], &st) == 0 && st.st_mode & 077)
+			log_warning(log,
+				    "store '%s': '%s' holds a secret and can be used by other users: "
+				    "chmod it to 0600",
+				    options->address, secrets[i]);
+}

@@ -1,0 +1,22 @@
+/* store_address.h - where a store is: what its options may say. */
+#ifndef STORE_CLIENT_STORE_ADDRESS_H
+#define STORE_CLIENT_STORE_ADDRESS_H
+
+#include "store/client/store.h"
+
+enum store_scheme { STORE_DIRECTORY, STORE_HTTP, STORE_S3 };
+
+/* Of an address that store_options_check() has passed. Pure. */
+enum store_scheme store_scheme_of(const char *address);
+
+/*
+ * Whether @options can be used: 0, -EINVAL, or -ENAMETOOLONG. Addresses of servers hold no password, which
+ * every user could read in the list of mounts or processes, and only characters that need no escape in a URL,
+ * so that each server signs and logs the same. Pure.
+ */
+int store_options_check(const struct store_options *options, struct gsym_diag *diag);
+
+/* Warns of files with secrets that other users can read. Those that are not there, requests will name. */
+void store_options_warn(const struct store_options *options, const struct log *log);
+
+#endif

@@ -1,0 +1,435 @@
+#include "store/client/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "work/os/thread.h"
+#include "store/client/lease.h"
+#include "store/client/store_address.h"
+#include "store/client/store_call.h"
+#include "store/client/store_directory.h"
+#include "gsym/base/diag.h"
+#include "gsym/base/invariant.h"
+#include "gsym/base/vec.h"
+
+enum { CLOSE_MS = 1000 };
+
+static void free_store(struct store *store)
+{
+	if (store->wake_fd >= 0)
+		close(store->wake_fd);
+	pthread_cond_destroy(&store->ended);
+	mutex_destroy(&store->lock);
+	free(store->program);
+	free(store);
+}
+
+static void put(struct store *store)
+{
+	if (atomic_fetch_sub(&store->refs, 1) == 1)
+		free_store(store);
+}
+
+/* ---- Opening ---- */
+
+static void copy_text(char ret[static WORKER_STORE_PATH], const char *text)
+{
+	snprintf(ret, WORKER_STORE_PATH, "%s", text ? text : "");
+}
+
+static void copy_options(struct worker_store *ret, const struct store_options *o)
+{
+	ret->bazel = o->bazel;
+	copy_text(ret->address, o->address);
+	copy_text(ret->bearer_file, o->bearer_file);
+	copy_text(ret->netrc_file, o->netrc_file);
+	copy_text(ret->cert_file, o->cert_file);
+	copy_text(ret->key_file, o->key_file);
+	copy_text(ret->ca_file, o->ca_file);
+}
+
+static struct store *new_store(const struct store_options *options, const char *program)
+{
+	struct store *store = calloc(1, sizeof(*store));
+	if (!store)
+		return NULL;
+	mutex_init(&store->lock, LOCK_STORE);
+	monotonic_cond_init(&store->ended);
+	atomic_init(&store->refs, 1);
+	store->wait_by = INT64_MAX;
+	store->last = &store->first;
+	store->program = strdup(program);
+	store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	copy_options(&store->config, options);
+	if (getrandom(&store->breaker.jitter, sizeof(store->breaker.jitter), GRND_NONBLOCK) < 0)
+		store->breaker.jitter = (uint8_t)getpid();
+	return store;
+}
+
+int store_open(const struct store_options *options, const char *program, int stop_fd, const struct log *log,
+	       struct store_counters *counters, struct store **ret, struct gsym_diag *diag)
+{
+	int err = store_options_check(options, diag);
+	if (!err && store_scheme_of(options->address) == STORE_DIRECTORY)
+		err = store_directory_check(options->address, log, diag);
+	if (err)
+		return err;
+	store_options_warn(options, log);
+	struct store *store = new_store(options, program);
+	if (!store || !store->program || store->wake_fd < 0) {
+		err = store && store->program ? -errno : -ENOMEM;
+		if (store)
+			free_store(store);
+		return diag_set(diag, err, "store '%s': %s", options->address, strerror(-err));
+	}
+	store->stop_fd = stop_fd;
+	store->log = log;
+	store->counters = counters;
+	*ret = store;
+	return 0;
+}
+
+/* The thread does not block, so that it ends soon after it is asked to. */
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	mutex_lock(&store->lock);
+	store->is_closing = true;
+	store->close_by = monotonic_ms() + CLOSE_MS;
+	bool has_thread = store->has_thread;
+	mutex_unlock(&store->lock);
+	eventfd_write(store->wake_fd, 1);
+	if (has_thread)
+		pthread_join(store->thread, NULL);
+	put(store);
+}
+
+const char *store_title(const struct store *store)
+{
+	return store->config.address;
+}
+
+/* ---- The queue ---- */
+
+void store_enqueue(struct store *store, struct store_call *call)
+{
+	call->next = NULL;
+	*store->last = call;
+	store->last = &call->next;
+}
+
+void store_remove(struct store *store, struct store_call *call)
+{
+	struct store_call **at = &store->first;
+	while (*at != call) {
+		invariant(*at);
+		at = &(*at)->next;
+	}
+	*at = call->next;
+	if (!*at)
+		store->last = at;
+}
+
+struct store_call *store_dequeue(struct store *store)
+{
+	struct store_call *call = store->first;
+	if (call)
+		store_remove(store, call);
+	return call;
+}
+
+/* ---- Starting requests ---- */
+
+static bool needs_file(enum store_operation operation)
+{
+	return operation == STORE_GET || operation == STORE_PUT || operation == STORE_LIST;
+}
+
+static void free_call(struct store_call *call)
+{
+	if (call->fd >= 0)
+		close(call->fd);
+	if (call->event >= 0)
+		close(call->event);
+	free(call);
+}
+
+/* What is too long becomes text that does not end, and so is not valid. */
+static void copy_field(char *to, size_t size, const char *text)
+{
+	size_t n = strnlen(text, size);
+	memset(to, 'x', size);
+	memcpy(to, text, n);
+	if (n < size)
+		to[n] = 0;
+}
+
+static void fill_message(struct worker_request *m, const struct store_request *request)
+{
+	*m = (struct worker_request){
+		.head = {WORKER_REQUEST, sizeof(*m), 0},
+		.operation = request->operation,
+		.condition = request->condition,
+		.size = request->size,
+		.object = request->object,
+		.ms = 1, /* is set when it is sent */
+	};
+	copy_field(m->name, sizeof(m->name), request->name);
+	copy_field(m->etag, sizeof(m->etag), request->etag ? request->etag : "");
+}
+
+static int fill_call(struct store_call *call, const struct store_request *request)
+{
+	union worker_message msg;
+	fill_message(&msg.request, request);
+	call->message = msg.request;
+	if ((unsigned)request->operation >= STORE_OPERATIONS ||
+	    worker_message_check(&msg, sizeof(msg.request)))
+		return -EINVAL;
+	call->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (call->event >= 0 && needs_file(request->operation))
+		call->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
+	if (call->event < 0 || (needs_file(request->operation) && call->fd < 0))
+		return -errno;
+	call->ms = request->ms;
+	call->started = monotonic_ms();
+	return 0;
+}
+
+/* What only reads has no use when the client ends. */
+static bool is_of_use(unsigned operation)
+{
+	return operation == STORE_PUT || operation == STORE_DELETE;
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	return poll(&poll_fd, 1, 0) == 1;
+}
+
+/* Why no request is sent now; 0 if one is. */
+static int refusal(struct store *store, enum store_operation operation, bool stops) REQUIRES(&store->lock)
+{
+	const int64_t now = monotonic_ms();
+	if (store->is_closing || (stops && !is_of_use(operation)))
+		return -ECANCELED;
+	if (operation == STORE_PUT && now < store->read_only_until)
+		return -EACCES;
+	if (store->n_calls >= STORE_QUEUE_MAX)
+		return -EBUSY;
+	return breaker_allows(&store->breaker, now) ? 0 : -ENETDOWN;
+}
+
+static int start_thread(struct store *store) REQUIRES(&store->lock)
+{
+	if (store->has_thread)
+		return 0;
+	int err = thread_start(&store->thread, "gsymfs-store", store_loop, store);
+	store->has_thread = !err;
+	/* -EAGAIN would be a server's answer: another host was first. */
+	return err == -EAGAIN ? -EBUSY : err;
+}
+
+static int submit(struct store *store, struct store_call *call) REQUIRES(&store->lock)
+{
+	int err = start_thread(store);
+	call->changes = store->breaker.changes;
+	if (err) {
+		store_call_release(store, call);
+		return err;
+	}
+	call->store = store;
+	atomic_fetch_add(&store->refs, 1);
+	store->n_calls++;
+	store->wants_abilities |= call->message.condition == STORE_IF_ABSENT;
+	store_enqueue(store, call);
+	return 0;
+}
+
+void store_prepare(struct store *store)
+{
+	mutex_lock(&store->lock);
+	store->wants_abilities = store->wants_process = start_thread(store) == 0;
+	mutex_unlock(&store->lock);
+	eventfd_write(store->wake_fd, 1);
+}
+
+struct store_call *store_start(struct store *store, const struct store_request *request, int *ret_err)
+{
+	struct store_call *call = calloc(1, sizeof(*call));
+	if (!call) {
+		*ret_err = -ENOMEM;
+		return NULL;
+	}
+	call->fd = call->event = -1;
+	int err = fill_call(call, request);
+	const bool stops = is_readable(store->stop_fd);
+	mutex_lock(&store->lock);
+	if (!err)
+		err = refusal(store, request->operation, stops);
+	if (!err)
+		err = submit(store, call);
+	mutex_unlock(&store->lock);
+	if (!err) {
+		eventfd_write(store->wake_fd, 1);
+		return call;
+	}
+	if (err == -ENETDOWN || err == -EACCES)
+		store_count(store, request->operation, err);
+	free_call(call);
+	*ret_err = err;
+	return NULL;
+}
+
+/* ---- Calls ---- */
+
+bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret)
+{
+	struct store *store = call->store;
+	mutex_lock(&store->lock);
+	for (;;) {
+		int64_t by = until < store->wait_by ? until : store->wait_by;
+		const struct timespec at = {.tv_sec = by / 1000, .tv_nsec = by % 1000 * 1000000};
+		if (call->state == CALL_DONE || monotonic_ms() >= by)
+			break;
+		mutex_wait_until(&store->lock, &store->ended, &at);
+	}
+	bool is_done = call->state == CALL_DONE;
+	if (is_done)
+		*ret = call->reply;
+	mutex_unlock(&store->lock);
+	return is_done;
+}
+
+void store_limit_waits(struct store *store, int64_t until)
+{
+	mutex_lock(&store->lock);
+	store->wait_by = until;
+	pthread_cond_broadcast(&store->ended);
+	mutex_unlock(&store->lock);
+}
+
+bool store_has_begun(const struct store_call *call)
+{
+	return atomic_load(&((struct store_call *)call)->begun);
+}
+
+int store_call_fd(const struct store_call *call)
+{
+	return call->event;
+}
+
+bool store_is_overdue(const struct flight *flight, int64_t now)
+{
+	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
+}
+
+bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now)
+{
+	if (now - store->prompt < LEASE_HEDGE_MS || flight->sent < store->late)
+		return false;
+	store->late = now;
+	return true;
+}
+
+/*
+ * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
+ * caller that has found another way meanwhile has waited for a server that is too slow. One that only reads
+ * goes on until it would be overdue: else a server that says nothing would never be found out by callers that
+ * wait for less.
+ */
+static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
+{
+	const int64_t now = monotonic_ms();
+	bool late = false;
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
+		struct flight *flight = &store->flights[i];
+		if (flight->call != call)
+			continue;
+		bool is_overdue = store_is_overdue(flight, now);
+		late = is_overdue && store_is_too_slow(store, flight, now);
+		flight->is_watched = !is_overdue && !flight->begun && !is_of_use(call->message.operation);
+		flight->changes = call->changes;
+		flight->call = NULL;
+		flight->is_over = true;
+		flight->until = now;
+	}
+	return late;
+}
+
+void store_call_end(struct store_call *call)
+{
+	if (!call)
+		return;
+	struct store *store = call->store;
+	mutex_lock(&store->lock);
+	bool is_done = call->state == CALL_DONE;
+	bool late = call->state == CALL_SENT && leave_flight(store, call);
+	if (call->state == CALL_QUEUED)
+		store_remove(store, call);
+	if (!is_done)
+		store_call_failed(store, call, late ? -ETIMEDOUT : -ECANCELED,
+				  late ? "no answer in time" : "", late);
+	mutex_unlock(&store->lock);
+	if (!is_done)
+		eventfd_write(store->wake_fd, 1);
+	put(store);
+	free_call(call);
+}
+
+void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret)
+{
+	struct store_reply reply = {0};
+	struct store_call *call = store_start(store, request, &reply.err);
+	if (call && !store_wait(call, monotonic_ms() + ms, &reply))
+		reply.err = -ETIMEDOUT;
+	store_call_end(call);
+	*ret = reply;
+}
+
+/* ---- What is known of it ---- */
+
+void store_abilities(struct store *store, struct store_abilities *ret)
+{
+	mutex_lock(&store->lock);
+	store->wants_abilities = true;
+	*ret = (struct store_abilities){
+		.is_known = store->is_known,
+		.has_leases = !store->config.bazel && (store->has_leases || !store->is_known),
+		.is_read_only = monotonic_ms() < store->read_only_until,
+	};
+	mutex_unlock(&store->lock);
+}
+
+void store_describe_breaker(struct store *store, char *ret, size_t size)
+{
+	mutex_lock(&store->lock);
+	const struct breaker *b = &store->breaker;
+	int64_t left = b->until - monotonic_ms();
+	if (b->state == BREAKER_CLOSED)
+		snprintf(ret, size, "closed");
+	else if (b->state == BREAKER_OPEN && left > 0)
+		snprintf(ret, size, "open for %lld s more (%s)", (long long)(left + 999) / 1000,
+			 store->reason);
+	else
+		snprintf(ret, size, "half open (%s)", store->reason);
+	mutex_unlock(&store->lock);
+}
+
+bool store_is_up(struct store *store)
+{
+	mutex_lock(&store->lock);
+	bool ret = store->breaker.state == BREAKER_CLOSED ||
+		   (monotonic_ms() >= store->breaker.until && !store->breaker.trying);
+	mutex_unlock(&store->lock);
+	return ret;
+}

@@ -1,0 +1,146 @@
+#include "store/client/store_key.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "work/cache/cache_key.h"
+#include "work/types/convert_types.h"
+#include "store/client/sodium.h"
+#include "gsym/base/escape.h"
+
+#define DIRECTORY       "gsymfs1/"
+#define BAZEL_DIRECTORY "ac/"
+#define CONVERSION_END  ".gsym"
+#define LEASE_END       ".lease"
+
+enum { DIGITS = 2 * STORE_DIGEST };
+
+/* ---- The record ---- */
+
+static void add_hex(struct text_buf *out, const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		text_hex(out, bytes[i], 2);
+}
+
+static void add_number(struct text_buf *out, const char *name, uint64_t value)
+{
+	text_str(out, name);
+	text_char(out, ' ');
+	text_dec(out, value);
+	text_char(out, '\n');
+}
+
+/* Escaped: no text can look like another line. */
+static void add_text(struct text_buf *out, const char *name, const char *text)
+{
+	text_str(out, name);
+	text_char(out, ' ');
+	escape_str(out, text, ESCAPE_TSV);
+	text_char(out, '\n');
+}
+
+static void add_sample(struct text_buf *out, const struct store_file *file)
+{
+	text_lit(out, " sample ");
+	text_hex(out, file->sample[0], 16);
+	text_hex(out, file->sample[1], 16);
+	const uint32_t readers[] = {file->state.uid, file->state.gid, file->state.mode};
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
+		text_char(out, ' ');
+		text_dec(out, readers[i]);
+	}
+	add_text(out, "", file->path);
+}
+
+static void add_file(struct text_buf *out, const char *role, const struct store_file *file)
+{
+	if (!file->path)
+		return;
+	text_str(out, role);
+	text_char(out, ' ');
+	text_dec(out, file->state.size);
+	if (!file->digest) {
+		add_sample(out, file);
+		return;
+	}
+	text_lit(out, " content ");
+	add_hex(out, file->digest, STORE_DIGEST);
+	text_char(out, '\n');
+}
+
+void store_record(const struct store_facts *facts, struct text_buf *out)
+{
+	text_lit(out, "gsymfs-key 1\n");
+	add_number(out, "format", OBJECT_REVISION);
+	add_number(out, "converter", CONVERT_REVISION);
+	add_number(out, "cache", CACHE_LAYOUT_REVISION);
+	add_number(out, "gsym", facts->version);
+	add_number(out, "merged", facts->merged);
+	text_lit(out, "servers ");
+	text_hex(out, facts->servers, facts->servers ? 16 : 1);
+	text_char(out, '\n');
+	add_text(out, "id", facts->id);
+	add_text(out, "arch", facts->arch);
+	add_file(out, "source", &facts->source);
+	add_file(out, "binary", &facts->binary);
+}
+
+int store_key_make(const struct store_facts *facts, struct store_key *ret)
+{
+	const struct sodium *sodium = sodium_library(NULL);
+	struct text_buf record = {0};
+	if (!sodium)
+		return -ELIBACC;
+	store_record(facts, &record);
+	int err = record.failed ? -ENOMEM : 0;
+	if (!err) {
+		sodium->sha256(ret->digest, (const unsigned char *)record.v, record.n);
+		ret->is_content = facts->source.digest && (!facts->binary.path || facts->binary.digest);
+	}
+	text_deinit(&record);
+	return err;
+}
+
+/* ---- Names ---- */
+
+void store_name(const struct store_key *key, enum store_kind kind, bool bazel,
+		char ret[static STORE_NAME_SIZE])
+{
+	char digits[DIGITS + 1];
+	for (size_t i = 0; i < STORE_DIGEST; i++)
+		snprintf(digits + 2 * i, 3, "%02x", key->digest[i]);
+	if (bazel)
+		snprintf(ret, STORE_NAME_SIZE, BAZEL_DIRECTORY "%s", digits);
+	else
+		snprintf(ret, STORE_NAME_SIZE, DIRECTORY "%.2s/%s%s", digits, digits,
+			 kind == STORE_LEASE ? LEASE_END : CONVERSION_END);
+}
+
+/* The value of a digit of a name, which are of lower case; -1: it is none. */
+static int digit_value(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool store_name_parse(const char *name, struct store_key *ret)
+{
+	struct store_key key = {.is_content = false};
+	char made[STORE_NAME_SIZE];
+	bool bazel = strncmp(name, BAZEL_DIRECTORY, strlen(BAZEL_DIRECTORY)) == 0;
+	size_t skipped = bazel ? strlen(BAZEL_DIRECTORY) : strlen(DIRECTORY "00/");
+	if (strnlen(name, skipped + DIGITS) < skipped + DIGITS)
+		return false;
+	for (size_t i = 0; i < STORE_DIGEST; i++) {
+		int high = digit_value(name[skipped + 2 * i]), low = digit_value(name[skipped + 2 * i + 1]);
+		if (high < 0 || low < 0)
+			return false;
+		key.digest[i] = (uint8_t)(high << 4 | low);
+	}
+	store_name(&key, STORE_CONVERSION, bazel, made);
+	if (strcmp(made, name) != 0)
+		return false;
+	*ret = key;
+	return true;
+}

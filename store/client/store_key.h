@@ -1,0 +1,81 @@
+/*
+ * store_key.h - what a conversion in a store is named after: everything that its content depends on.
+ *
+ * The key record is text, one fact a line, in this order:
+ *
+ *	gsymfs-key 1
+ *	format <revision of store_object.h>
+ *	converter <CONVERT_REVISION>
+ *	cache <CACHE_LAYOUT_REVISION>
+ *	gsym <version>
+ *	merged <0 or 1>
+ *	servers <0, or 16 hex digits: debuginfod's servers were allowed, and which>
+ *	id <id>
+ *	arch <name>
+ *	source <size> content <64 hex>       the BLAKE2b-256 of the whole file; while it is not known
+ *	source <size> sample <32 hex> <uid> <gid> <mode> <path>       the sampled hash (sampled_hash.h)
+ *	binary ...                                                likewise, if there is one
+ *
+ * Numbers are decimal, text is escaped (ESCAPE_TSV). The name is the SHA-256 of the record. With the digest
+ * of the content a host finds a conversion wherever it keeps the file: that it may be read there is checked
+ * before, and not part of the key.
+ */
+#ifndef STORE_CLIENT_STORE_KEY_H
+#define STORE_CLIENT_STORE_KEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "work/cache/file_state.h"
+#include "store/client/store.h"
+#include "gsym/base/text_buf.h"
+
+enum {
+	STORE_DIGEST = 32,   /* bytes, of BLAKE2b-256 and SHA-256 */
+	OBJECT_REVISION = 1, /* of store_object.h */
+};
+
+/* A file that was converted. */
+struct store_file {
+	const char *path; /* NULL: there is none */
+	struct file_state state;
+	const uint8_t *digest; /* of the content, STORE_DIGEST bytes; NULL: not known */
+	uint64_t sample[2];    /* if not */
+};
+
+struct store_facts {
+	const char *id, *arch;
+	unsigned version;
+	bool merged;
+	uint64_t servers; /* hash of debuginfod's; 0: none */
+	struct store_file source, binary;
+};
+
+struct store_key {
+	uint8_t digest[STORE_DIGEST]; /* SHA-256 of the record */
+	bool is_content;              /* made of the digests of all files */
+};
+
+/* Appends the record of @facts to @out, which the caller checks for failure. */
+void store_record(const struct store_facts *facts, struct text_buf *out);
+
+/* 0; -ENOMEM; -ELIBACC if libsodium cannot be loaded. */
+int store_key_make(const struct store_facts *facts, struct store_key *ret);
+
+/* What an object is. */
+enum store_kind {
+	STORE_CONVERSION, /* or a failure: gsymfs1/<2 hex>/<64 hex>.gsym; bazel: ac/<64 hex> */
+	STORE_LEASE,      /* gsymfs1/<2 hex>/<64 hex>.lease; not in the layout bazel */
+};
+
+/* The name of the object of @key. Pure. */
+void store_name(const struct store_key *key, enum store_kind kind, bool bazel,
+		char ret[static STORE_NAME_SIZE]);
+
+/*
+ * The key of an object by its name in either layout, as STORE_LIST lists it; whether it is_content is not
+ * known. False if it is no conversion's. Pure.
+ */
+bool store_name_parse(const char *name, struct store_key *ret);
+
+#endif

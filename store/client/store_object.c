@@ -1,0 +1,427 @@
+#include "store/client/store_object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "store/client/sodium.h"
+#include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
+#include "gsym/base/vec.h"
+
+enum {
+	BLOCK = 256 << 10,
+	LEVEL = 3,
+	WINDOW_LOG_MAX = 23, /* 8 MiB, what every decoder should support (RFC 8878); level 3 needs less */
+	ZSTD_BEST_RATIO = 128 << 10, /* a block of 128 KiB for one byte and its header */
+	FRAME_MAGIC = 0xfd2fb528,
+
+	/* Places in the trailer. */
+	AT_SIGNATURE = 0,
+	AT_SIGNER = 64,
+	AT_KEY = 96,
+	AT_HASH = 128,
+	AT_STORED_SIZE = 144,
+	AT_SIZE = 152,
+	AT_KIND = 160,
+	AT_FLAGS = 164,
+	AT_REVISION = 168,
+	AT_PADDING = 172,
+	AT_MAGIC = 248,
+
+	MESSAGE_SIZE = 8 + STORE_DIGEST + 4 + 8 + STORE_DIGEST,
+};
+
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'o', 'b', 'j', '1'}, zeros[AT_MAGIC - AT_PADDING];
+
+/* ---- The trailer ---- */
+
+static void trailer_encode(const struct object_trailer *t, uint8_t ret[static OBJECT_TRAILER])
+{
+	memset(ret, 0, OBJECT_TRAILER);
+	if (t->is_signed) {
+		memcpy(ret + AT_SIGNATURE, t->signature, sizeof(t->signature));
+		memcpy(ret + AT_SIGNER, t->signer, sizeof(t->signer));
+	}
+	memcpy(ret + AT_KEY, t->key.digest, STORE_DIGEST);
+	memcpy(ret + AT_HASH, t->hash, sizeof(t->hash));
+	store64(ret + AT_STORED_SIZE, t->stored_size, false);
+	store64(ret + AT_SIZE, t->size, false);
+	store32(ret + AT_KIND, t->kind, false);
+	store32(ret + AT_FLAGS, t->flags, false);
+	store32(ret + AT_REVISION, OBJECT_REVISION, false);
+	memcpy(ret + AT_MAGIC, magic, sizeof(magic));
+}
+
+static int write_trailer(int fd, const struct object_trailer *t)
+{
+	uint8_t bytes[OBJECT_TRAILER];
+	trailer_encode(t, bytes);
+	return write_all(fd, bytes, sizeof(bytes), (off_t)t->stored_size);
+}
+
+/* Whether the sizes are those of a file of @file_size. */
+static bool sizes_fit(const struct object_trailer *t, uint64_t file_size)
+{
+	if (t->stored_size != file_size - OBJECT_TRAILER)
+		return false;
+	return t->flags & OBJECT_ZSTD ? t->size / ZSTD_BEST_RATIO <= t->stored_size
+				      : t->size == t->stored_size;
+}
+
+static int trailer_decode(const uint8_t *from, uint64_t file_size, struct object_trailer *ret,
+			  struct gsym_diag *diag)
+{
+	struct object_trailer t = {.stored_size = load64(from + AT_STORED_SIZE, false),
+				   .size = load64(from + AT_SIZE, false),
+				   .flags = load32(from + AT_FLAGS, false)};
+	uint32_t kind = load32(from + AT_KIND, false), revision = load32(from + AT_REVISION, false);
+	memcpy(t.key.digest, from + AT_KEY, STORE_DIGEST);
+	memcpy(t.hash, from + AT_HASH, sizeof(t.hash));
+	memcpy(t.signer, from + AT_SIGNER, sizeof(t.signer));
+	memcpy(t.signature, from + AT_SIGNATURE, sizeof(t.signature));
+	bool has_signer = memcmp(t.signer, zeros, sizeof(t.signer)) != 0;
+	t.is_signed = memcmp(t.signature, zeros, sizeof(t.signature)) != 0;
+	if (memcmp(from + AT_MAGIC, magic, sizeof(magic)) != 0)
+		return diag_set(diag, -EBADMSG, "no trailer at the end: truncated, or no object of a store");
+	if (revision != OBJECT_REVISION)
+		return diag_set(diag, -EPROTO, "an object of revision %u instead of %d", (unsigned)revision,
+				OBJECT_REVISION);
+	if (kind != OBJECT_CONVERSION && kind != OBJECT_FAILURE)
+		return diag_set(diag, -EBADMSG, "damaged: of the unknown kind %u", (unsigned)kind);
+	if (t.flags & ~(uint32_t)OBJECT_ZSTD || has_signer != t.is_signed ||
+	    memcmp(from + AT_PADDING, zeros, sizeof(zeros)) != 0)
+		return diag_set(diag, -EBADMSG, "damaged: no such trailer is written");
+	if (!sizes_fit(&t, file_size))
+		return diag_set(diag, -EBADMSG,
+				"damaged: the sizes in the trailer do not fit the size of the file");
+	t.kind = (enum object_kind)kind;
+	*ret = t;
+	return 0;
+}
+
+int object_read_trailer(int fd, uint64_t file_size, struct object_trailer *ret, struct gsym_diag *diag)
+{
+	uint8_t bytes[OBJECT_TRAILER];
+	if (file_size < OBJECT_TRAILER || file_size > INT64_MAX)
+		return diag_set(diag, -EBADMSG, "truncated: %llu bytes are less than a trailer",
+				(unsigned long long)file_size);
+	int err = read_all(fd, bytes, sizeof(bytes), (off_t)(file_size - OBJECT_TRAILER));
+	if (err)
+		return diag_set(diag, err, "cannot read the trailer: %s", strerror(-err));
+	return trailer_decode(bytes, file_size, ret, diag);
+}
+
+static void make_message(const struct object_trailer *t, const uint8_t *sha256,
+			 uint8_t ret[static MESSAGE_SIZE])
+{
+	memcpy(ret, "gsymfs1", 8); /* with its NUL */
+	memcpy(ret + 8, t->key.digest, STORE_DIGEST);
+	store32(ret + 40, t->kind, false);
+	store64(ret + 44, t->size, false);
+	memcpy(ret + 52, sha256, STORE_DIGEST);
+}
+
+static void store_hash(XXH128_hash_t hash, uint8_t ret[static 16])
+{
+	store64(ret, hash.low64, false);
+	store64(ret + 8, hash.high64, false);
+}
+
+/* ---- Writing ---- */
+
+static void free_compressor(ZSTD_CCtx **context)
+{
+	ZSTD_freeCCtx(*context);
+}
+
+/* Writes @payload as a frame of less than @most bytes. 0 with its size, or with 0: it takes more. */
+static int write_frame(int fd, struct span payload, uint64_t most, uint64_t *ret_size)
+{
+	CLEANUP(free_compressor) ZSTD_CCtx *context = ZSTD_createCCtx();
+	CLEANUP(freep) uint8_t *block = malloc(BLOCK);
+	ZSTD_inBuffer in = {payload.data, payload.size, 0};
+	if (!context || !block)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setPledgedSrcSize(context, payload.size);
+	*ret_size = 0;
+	for (uint64_t off = 0; off < most;) {
+		ZSTD_outBuffer out = {block, BLOCK, 0};
+		size_t left = ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
+		if (ZSTD_isError(left))
+			return -ENOMEM; /* nothing else can fail */
+		int err = write_all(fd, block, out.pos, (off_t)off);
+		if (err)
+			return err;
+		off += out.pos;
+		if (!left && off < most)
+			*ret_size = off;
+		if (!left)
+			break;
+	}
+	return 0;
+}
+
+static int write_payload(int fd, struct span payload, bool compress, struct object_trailer *t)
+{
+	int err = 0;
+	t->size = t->stored_size = payload.size;
+	t->flags = 0;
+	if (compress && payload.size)
+		err = write_frame(fd, payload, payload.size - payload.size / 10, &t->stored_size);
+	if (compress && payload.size && t->stored_size)
+		t->flags = OBJECT_ZSTD;
+	if (err || t->flags)
+		return err;
+	t->stored_size = payload.size;
+	return ftruncate(fd, 0) ? -errno : write_all(fd, payload.data, payload.size, 0);
+}
+
+static int sign(struct object_trailer *t, struct span payload, struct store_trust *trust,
+		struct gsym_diag *diag)
+{
+	uint8_t digest[STORE_DIGEST], message[MESSAGE_SIZE];
+	if (!trust_signs(trust))
+		return 0;
+	const struct sodium *sodium = sodium_library(diag);
+	if (!sodium)
+		return diag_prefix(diag, -ELIBACC, "signatures need libsodium");
+	sodium->sha256(digest, payload.data, payload.size);
+	make_message(t, digest, message);
+	int n = trust_sign(trust, message, sizeof(message), t->signer, t->signature, diag);
+	t->is_signed = n > 0;
+	return n < 0 ? n : 0;
+}
+
+int object_write(int fd, const struct store_key *key, enum object_kind kind, struct span payload,
+		 bool compress, struct store_trust *trust, uint64_t *ret_size, struct gsym_diag *diag)
+{
+	struct object_trailer t = {.key = *key, .kind = kind};
+	store_hash(XXH3_128bits(payload.data, payload.size), t.hash);
+	int err = write_payload(fd, payload, compress, &t);
+	if (err)
+		return diag_set(diag, err, "cannot write the object: %s", strerror(-err));
+	err = sign(&t, payload, trust, diag);
+	if (err)
+		return err;
+	err = write_trailer(fd, &t);
+	if (err)
+		return diag_set(diag, err, "cannot write the trailer: %s", strerror(-err));
+	*ret_size = t.stored_size + OBJECT_TRAILER;
+	return 0;
+}
+
+/* ---- Decompressing ---- */
+
+struct inflation {
+	int from, to;
+	uint64_t in_size, size; /* of the frame, and of the payload */
+	uint64_t in_off, off;
+	uint8_t *in_block, *block;
+	ZSTD_DCtx *context;
+	bool ended; /* the frame */
+};
+
+static void inflation_deinit(struct inflation *z)
+{
+	ZSTD_freeDCtx(z->context);
+	free(z->in_block);
+	free(z->block);
+	if (z->from >= 0)
+		close(z->from);
+}
+
+/* Copies the frame into memory: the file is going to hold what was in it. */
+static int copy_frame(struct inflation *z)
+{
+	for (uint64_t off = 0; off < z->in_size;) {
+		size_t n = z->in_size - off < BLOCK ? (size_t)(z->in_size - off) : BLOCK;
+		int err = read_all(z->to, z->block, n, (off_t)off);
+		if (!err)
+			err = write_all(z->from, z->block, n, (off_t)off);
+		if (err)
+			return err;
+		off += n;
+	}
+	return 0;
+}
+
+static int inflation_init(struct inflation *z, int fd, const struct object_trailer *t)
+{
+	*z = (struct inflation){.from = memfd_create("gsym-object", MFD_CLOEXEC),
+				.to = fd,
+				.in_size = t->stored_size,
+				.size = t->size,
+				.in_block = malloc(BLOCK),
+				.block = malloc(BLOCK),
+				.context = ZSTD_createDCtx()};
+	if (z->from < 0)
+		return -errno;
+	if (!z->in_block || !z->block || !z->context)
+		return -ENOMEM;
+	ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	return copy_frame(z);
+}
+
+/* One frame, which is no skippable one, that says how much is in it. */
+static int check_header(struct inflation *z, struct gsym_diag *diag)
+{
+	uint8_t head[18]; /* of a frame, at most */
+	size_t n = z->in_size < sizeof(head) ? (size_t)z->in_size : sizeof(head);
+	int err = read_all(z->from, head, n, 0);
+	if (err)
+		return diag_set(diag, err, "cannot read: %s", strerror(-err));
+	if (n < 4 || load32(head, false) != FRAME_MAGIC || ZSTD_getFrameContentSize(head, n) != z->size)
+		return diag_set(diag, -EBADMSG, "damaged: no zstd frame of %llu bytes",
+				(unsigned long long)z->size);
+	return 0;
+}
+
+/* Writes what a block of input gives. */
+static int inflate_block(struct inflation *z, size_t n, struct gsym_diag *diag)
+{
+	ZSTD_inBuffer in = {z->in_block, n, 0};
+	ZSTD_outBuffer out;
+	do {
+		if (z->ended)
+			return diag_set(diag, -EBADMSG, "damaged: bytes after the zstd frame");
+		out = (ZSTD_outBuffer){z->block, BLOCK, 0};
+		size_t left = ZSTD_decompressStream(z->context, &out, &in);
+		if (ZSTD_isError(left))
+			return diag_set(diag, -EBADMSG, "damaged: zstd: %s", ZSTD_getErrorName(left));
+		if (out.pos > z->size - z->off)
+			return diag_set(diag, -EBADMSG, "damaged: the zstd frame holds more than it says");
+		int err = write_all(z->to, z->block, out.pos, (off_t)z->off);
+		if (err)
+			return diag_set(diag, err, "cannot write: %s", strerror(-err));
+		z->off += out.pos;
+		z->ended = left == 0;
+	} while (in.pos < in.size || (!z->ended && out.pos == out.size));
+	return 0;
+}
+
+static int inflate_frame(struct inflation *z, struct gsym_diag *diag)
+{
+	int err = check_header(z, diag);
+	while (!err && z->in_off < z->in_size) {
+		size_t n = z->in_size - z->in_off < BLOCK ? (size_t)(z->in_size - z->in_off) : BLOCK;
+		err = read_all(z->from, z->in_block, n, (off_t)z->in_off);
+		if (err)
+			return diag_set(diag, err, "cannot read: %s", strerror(-err));
+		z->in_off += n;
+		err = inflate_block(z, n, diag);
+	}
+	if (!err && (!z->ended || z->off != z->size))
+		err = diag_set(diag, -EBADMSG, "damaged: the zstd frame is truncated");
+	return err;
+}
+
+int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *diag)
+{
+	struct object_trailer t;
+	CLEANUP(inflation_deinit) struct inflation z = {.from = -1};
+	int err = object_read_trailer(fd, file_size, &t, diag);
+	if (err)
+		return err;
+	if (t.size > most)
+		return diag_set(diag, -EFBIG, "a payload of %llu bytes, of %llu that are allowed",
+				(unsigned long long)t.size, (unsigned long long)most);
+	if (!(t.flags & OBJECT_ZSTD))
+		return 0;
+	err = inflation_init(&z, fd, &t);
+	if (!err && ftruncate(fd, 0))
+		err = -errno;
+	if (err)
+		return diag_set(diag, err, "cannot decompress: %s", strerror(-err));
+	err = inflate_frame(&z, diag);
+	if (err)
+		return err;
+	t.flags = 0;
+	t.stored_size = t.size;
+	err = write_trailer(fd, &t);
+	return err ? diag_set(diag, err, "cannot write the trailer: %s", strerror(-err)) : 0;
+}
+
+/* ---- Checking ---- */
+
+struct payload_hashes {
+	uint8_t xxh3[16], sha256[STORE_DIGEST];
+};
+
+static void free_state(XXH3_state_t **state)
+{
+	XXH3_freeState(*state);
+}
+
+/* Both hashes of the first @size bytes; SHA-256 only @with_sha256. Reads once. */
+static int hash_payload(int fd, uint64_t size, bool with_sha256, struct payload_hashes *ret)
+{
+	const struct sodium *sodium = with_sha256 ? sodium_library(NULL) : NULL;
+	crypto_hash_sha256_state sha256;
+	CLEANUP(free_state) XXH3_state_t *xxh3 = XXH3_createState();
+	CLEANUP(freep) uint8_t *block = malloc(BLOCK);
+	if (with_sha256 && !sodium)
+		return -ELIBACC;
+	if (!xxh3 || !block)
+		return -ENOMEM;
+	XXH3_128bits_reset(xxh3);
+	if (sodium)
+		sodium->sha256_init(&sha256);
+	for (uint64_t off = 0; off < size;) {
+		size_t n = size - off < BLOCK ? (size_t)(size - off) : BLOCK;
+		int err = read_all(fd, block, n, (off_t)off);
+		if (err)
+			return err;
+		XXH3_128bits_update(xxh3, block, n);
+		if (sodium)
+			sodium->sha256_update(&sha256, block, n);
+		off += n;
+	}
+	store_hash(XXH3_128bits_digest(xxh3), ret->xxh3);
+	if (sodium)
+		sodium->sha256_final(&sha256, ret->sha256);
+	return 0;
+}
+
+static int check_payload(int fd, const struct object_trailer *t, struct store_trust *trust,
+			 struct gsym_diag *diag)
+{
+	struct payload_hashes hashes;
+	uint8_t message[MESSAGE_SIZE];
+	bool demanded = trust_is_demanded(trust);
+	int err = hash_payload(fd, t->size, demanded, &hashes);
+	if (err)
+		return diag_set(diag, err, "cannot read: %s", strerror(-err));
+	if (memcmp(hashes.xxh3, t->hash, sizeof(t->hash)) != 0)
+		return diag_set(diag, -EBADMSG, "damaged: the hash does not match");
+	if (!demanded)
+		return 0;
+	make_message(t, hashes.sha256, message);
+	return trust_verify(trust, message, sizeof(message), t->signer, t->signature, diag);
+}
+
+int object_check(int fd, uint64_t file_size, const struct store_key *key, struct store_trust *trust,
+		 struct object_trailer *ret, struct gsym_diag *diag)
+{
+	struct object_trailer t;
+	int err = object_read_trailer(fd, file_size, &t, diag);
+	if (err)
+		return err;
+	if (t.flags)
+		return diag_set(diag, -EBADMSG, "damaged: still compressed");
+	if (memcmp(t.key.digest, key->digest, STORE_DIGEST) != 0)
+		return diag_set(diag, -EBADMSG, "the object of another key");
+	if (trust_is_demanded(trust) && !t.is_signed)
+		return diag_set(diag, -EPERM, "not signed");
+	err = check_payload(fd, &t, trust, diag);
+	if (err)
+		return err;
+	t.key.is_content = key->is_content;
+	*ret = t;
+	return 0;
+}

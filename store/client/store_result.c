@@ -1,0 +1,141 @@
+/* What a result means: for the counters, the breaker, and what the server is known to be able to do. */
+#include "store/client/store_call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+enum { READ_ONLY_MS = 600000, PROBE_AGAIN_MS = 60000 };
+
+static enum store_result result_of(int err)
+{
+	switch (err) {
+	case 0: return STORE_OK;
+	case -ENOENT: return STORE_MISSING;
+	case -EEXIST:
+	case -EAGAIN: return STORE_CONDITION;
+	case -EACCES: return STORE_FORBIDDEN;
+	case -EBADMSG:
+	case -EFBIG: return STORE_DAMAGED;
+	case -ETIMEDOUT: return STORE_LATE;
+	case -ENETDOWN: return STORE_SKIPPED;
+	case -ECANCELED: return STORE_CANCELED;
+	default: return STORE_FAILED;
+	}
+}
+
+void store_count(struct store *store, unsigned operation, int err)
+{
+	atomic_fetch_add_explicit(&store->counters->requests[operation][result_of(err)], 1,
+				  memory_order_relaxed);
+}
+
+static void count(struct store *store, const struct store_call *call, const struct store_reply *reply)
+{
+	struct store_counters *c = store->counters;
+	const struct worker_request *m = &call->message;
+	store_count(store, m->operation, reply->err);
+	atomic_fetch_add_explicit(&c->milliseconds, (uint64_t)(monotonic_ms() - call->started),
+				  memory_order_relaxed);
+	if (!reply->err && m->operation == STORE_PUT)
+		atomic_fetch_add_explicit(&c->sent, m->size, memory_order_relaxed);
+	if (!reply->err && (m->operation == STORE_GET || m->operation == STORE_LIST))
+		atomic_fetch_add_explicit(&c->received, call->body ? call->body : reply->size,
+					  memory_order_relaxed);
+}
+
+/* Whether the server failed; 0 if it did not, and -1 if this says nothing of it. */
+static int verdict(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -EREMOTEIO:
+	case -ELIBACC: return 1; /* -ELIBACC: nor does it get better by asking again at once */
+	case 0:
+	case -ENOENT:
+	case -EEXIST:
+	case -EAGAIN:
+	case -EACCES:
+	case -EBADMSG:
+	case -EFBIG:
+	case -EOPNOTSUPP: return 0;
+	default: return -1; /* a fault of this machine, or cancelled */
+	}
+}
+
+bool store_is_answer(int err)
+{
+	return verdict(err) == 0;
+}
+
+void store_call_release(struct store *store, const struct store_call *call)
+{
+	if (call->changes == store->breaker.changes)
+		breaker_note_canceled(&store->breaker);
+}
+
+/* @changes: breaker.changes when the request was allowed. */
+static void note(struct store *store, unsigned changes, const struct store_reply *reply)
+	REQUIRES(&store->lock)
+{
+	int failed = verdict(reply->err);
+	if (changes != store->breaker.changes)
+		return;
+	if (failed < 0) {
+		breaker_note_canceled(&store->breaker);
+		return;
+	}
+	if (failed)
+		snprintf(store->reason, sizeof(store->reason), "%s",
+			 *reply->text ? reply->text : strerror(-reply->err));
+	if (breaker_note(&store->breaker, monotonic_ms(), failed)) {
+		store->log_opened = true;
+		atomic_fetch_add_explicit(&store->counters->breaker_opened, 1, memory_order_relaxed);
+	} else if (changes != store->breaker.changes) {
+		store->log_closed = true;
+	}
+}
+
+void store_note_left(struct store *store, unsigned changes, int err, const char *text)
+{
+	struct store_reply reply = {.err = err};
+	snprintf(reply.text, sizeof(reply.text), "%s", text);
+	note(store, changes, &reply);
+}
+
+void store_call_done(struct store *store, struct store_call *call, const struct store_reply *reply,
+		     bool is_news)
+{
+	count(store, call, reply);
+	if (is_news)
+		note(store, call->changes, reply);
+	else
+		store_call_release(store, call);
+	if (call->message.operation == STORE_PUT && reply->err == -EACCES)
+		store->read_only_until = monotonic_ms() + READ_ONLY_MS;
+	call->reply = *reply;
+	call->state = CALL_DONE;
+	store->n_calls--;
+	pthread_cond_broadcast(&store->ended);
+	eventfd_write(call->event, 1); /* the counter cannot be full */
+}
+
+void store_call_failed(struct store *store, struct store_call *call, int err, const char *text, bool is_news)
+{
+	struct store_reply reply = {.err = err};
+	snprintf(reply.text, sizeof(reply.text), "%s", text);
+	store_call_done(store, call, &reply, is_news);
+}
+
+void store_probe_done(struct store *store, int err, bool holds)
+{
+	bool is_answer = !err || err == -EOPNOTSUPP;
+	store->is_probing = false;
+	store->is_known |= is_answer || err == -EACCES;
+	store->has_leases = !err && holds;
+	store->probe_at = is_answer ? INT64_MAX : monotonic_ms() + PROBE_AGAIN_MS;
+	if (err == -EACCES)
+		store->probe_at = store->read_only_until = monotonic_ms() + READ_ONLY_MS;
+}

@@ -1,0 +1,52 @@
+/* share_facts.h - what a conversion is named after in a store, see store_key.h. */
+#ifndef STORE_SHARE_SHARE_FACTS_H
+#define STORE_SHARE_SHARE_FACTS_H
+
+#include "work/run/convert_job.h"
+#include "store/share/share.h"
+#include "store/client/store_key.h"
+
+enum { SHARE_SOURCE, SHARE_BINARY, SHARE_FILES /* of a conversion */ };
+
+/* An object file. */
+struct share_file {
+	char *path; /* absolute, owned; NULL: there is none */
+	struct file_state state;
+	bool has_digest;
+	uint8_t digest[STORE_DIGEST];
+};
+
+struct share_facts {
+	char *id, *arch;           /* owned */
+	char *directory;           /* of the source, without a slash at its end; owned */
+	struct search_path search; /* its text is borrowed from the converter */
+	bool merged;
+	struct share_file files[SHARE_FILES];
+};
+
+/* 0 or -ENOMEM; to be freed in any case. */
+int share_facts_make(const struct convert_job *job, struct share_facts *ret);
+void share_facts_deinit(struct share_facts *facts);
+
+/*
+ * Finds the digests of the files that have none yet, and digests those that are not known, if they have at
+ * most @most bytes.
+ *
+ * @digests:     what is known, to which is added what is made
+ * @fds:         of the files
+ * @more, @user: see file_digest()
+ *
+ * 0 or a negative errno.
+ */
+int share_facts_digest(struct share_facts *facts, const struct share_digests *digests,
+		       const int fds[static SHARE_FILES], uint64_t most, bool (*more)(void *user),
+		       void *user);
+
+/*
+ * 0; -EPERM if a file has no digest and may have been forged, so that its sampled hash tells nothing;
+ * -ENOMEM; -ELIBACC; or the errno of reading.
+ */
+int share_facts_key(const struct share_facts *facts, const int fds[static SHARE_FILES],
+		    struct store_key *ret);
+
+#endif

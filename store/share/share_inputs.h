@@ -1,0 +1,59 @@
+/*
+ * share_inputs.h - the neighbours of a conversion (inputs.h) in a form that means the same on other hosts.
+ *
+ * Text. If a neighbour was looked for at all, the first line says where:
+ *
+ *	search <directories of debug files> <sources> <16 hex: hash of the former's paths>
+ *
+ * and each further line tells of one path, in the order in which they were looked for:
+ *
+ *	<what was found> <whether packed><place>:<path>
+ *
+ * What was found is "-" for nothing, "+" for a file that must not be read, "b" and the 64 hex digits of the
+ * BLAKE2b-256 of its content, or for a large file "s" and 32 hex digits of its sampled hash. The place, of
+ * which the path is the rest, is "s" for the directory of the object file, "dN" for a directory of debug
+ * files, "eN" for one of these with the directory of the object file after it, "rN" for a source, and "a" for
+ * the root: so that a host may keep its files elsewhere. "p" before it stands for PACKED (packed_name.h).
+ * A line "? <seconds>" says that debuginfod's servers had nothing, and for how long that is believed.
+ *
+ * A sampled hash can be forged, so that only files that root or the client's user owns, and no other user may
+ * write, are compared by it.
+ */
+#ifndef STORE_SHARE_SHARE_INPUTS_H
+#define STORE_SHARE_SHARE_INPUTS_H
+
+#include "work/run/neighbour.h"
+#include "gsym/base/bytes.h"
+#include "gsym/base/text_buf.h"
+
+enum { DIGEST_SMALL_MAX = 16 << 20 /* bytes of a file whose content is digested when it is asked for */ };
+
+/* Where a host has the object file, and where it searches. Borrowed. */
+struct share_place {
+	const struct search_path *search;
+	const char *directory; /* of the object file, absolute, without a slash at its end */
+	const struct file_state *source;
+};
+
+/*
+ * Appends the portable form of @local (inputs.h) to @ret. 0; -EPERM if it must not be shared: there are more
+ * than 256 neighbours, or one that others may forge; -ENOMEM; -EBADMSG.
+ */
+int share_inputs_write(const struct share_place *place, struct span local, struct text_buf *ret);
+
+/*
+ * Looks for the neighbours that @portable names, and appends them in the form of inputs.h to @ret_inputs,
+ * and the paths of those that are there to @ret_notes.
+ *
+ * @age: seconds since it was written, at least 0; INT64_MAX: not known
+ *
+ * 0; -ESTALE if one is another here, or servers are to be asked again; -EXDEV if this host searches
+ * elsewhere; -EBADMSG if it is damaged; -ENOMEM.
+ */
+int share_inputs_read(const struct share_place *place, struct span portable, int64_t age,
+		      struct text_buf *ret_inputs, struct text_buf *ret_notes);
+
+/* Whether only root or the client's user can have written the file. */
+bool share_is_trusted(const struct stat *st);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * engine.h - how a kind of store is read and written. In the child, "gsym worker store", only.
+ *
+ * Each engine has one struct engine for all threads of the child; transfers run on several at once, and
+ * block.
+ *
+ * A new engine is a file engine_NAME.c with a struct engine_type, its declaration here, a row of engines[] in
+ * store_child.c, and its scheme in store/client/store_address.h and .c; what it may reach is decided in
+ * store_child.c and sandbox.h. Its tests: engine_driver.c, store_child_fixture.c, check_store.c.
+ */
+#ifndef STORE_TRANSFER_ENGINE_H
+#define STORE_TRANSFER_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/client/store.h"
+
+/* Limits of a transfer, ms. */
+struct transfer_limits {
+	unsigned connect;    /* 1,000 */
+	unsigned first_byte; /* of the answer, from when the request was sent; 2,000 */
+	unsigned stall;      /* without a byte; 10,000 */
+	unsigned whole;
+};
+
+struct transfer {
+	enum store_operation operation;
+	enum store_condition condition;
+	const char *name, *etag;
+	int fd;        /* see struct store_request */
+	uint64_t size; /* likewise */
+	struct transfer_limits limits;
+	const atomic_bool *canceled; /* becomes true when the transfer is to end with -ECANCELED */
+	/*
+	 * Called when the first byte of the answer has come, at most once; reply.size is then what the size
+	 * of the whole is going to be, or 0 if that is not known.
+	 */
+	void (*begun)(const struct transfer *);
+	void *user;
+	struct store_reply reply; /* filled; err is that of the return value */
+};
+
+struct engine;
+struct engine_type {
+	const char *name;
+	/*
+	 * Before the sandbox: loads libraries. @options: the child's copy. 0; -ELIBACC if a library is not
+	 * there; -EINVAL.
+	 */
+	int (*open)(const struct store_options *options, struct engine **ret, struct gsym_diag *diag);
+	/*
+	 * Returns and sets reply.err as of struct store_reply; the object, if there is one, is in
+	 * transfer->fd. A body that is larger than transfer->size is not received. -ESTALE: the engine is of
+	 * no use any more, and the process has to be started anew.
+	 */
+	int (*run)(struct engine *engine, struct transfer *transfer);
+	/*
+	 * Whether STORE_IF_ABSENT holds: writes an object of a random name twice and deletes it. 1, 0, or a
+	 * negative errno if that could not be found out now.
+	 */
+	int (*probe)(struct engine *engine, struct transfer *transfer);
+	void (*close)(struct engine *engine);
+};
+
+extern const struct engine_type directory_engine; /* engine_directory.c */
+extern const struct engine_type http_engine;      /* engine_http.c: WebDAV and any server that takes PUT */
+extern const struct engine_type s3_engine;        /* engine_s3.c: the same transport, signed by SigV4 */
+
+#endif

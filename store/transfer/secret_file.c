@@ -1,0 +1,51 @@
+#include "store/transfer/secret_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static int read_text(int fd, char *ret, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+	while (n < size && (got = read(fd, ret + n, size - n)) != 0) {
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (n == size)
+		return -EFBIG;
+	ret[n] = 0;
+	return 0;
+}
+
+int secret_file_read(const char *path, char *ret, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	int err = read_text(fd, ret, size);
+	close(fd);
+	return err;
+}
+
+int secret_errno(int err)
+{
+	switch (err) {
+	case 0:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE: return err;
+	case -ENOENT:
+	case -EACCES:
+	case -EPERM:
+	case -ENOTDIR:
+	case -EISDIR:
+	case -ELOOP:
+	case -ENAMETOOLONG:
+	case -ENXIO:
+	case -EFBIG:
+	case -EINVAL: return -EACCES;
+	default: return -EIO;
+	}
+}

@@ -1,0 +1,263 @@
+/*
+ * The directory of converted files: loading, accounting, eviction.
+ */
+#include "work/cache/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gsym/base/diag.h"
+#include "work/cache/cache_entry.h"
+
+enum {
+	MOVE_TRIES = 8,
+	ASIDE_DIGITS = 32, /* of a process and a counter */
+};
+
+void cache_set_sum(struct cache *cache, struct cache_sum sum)
+{
+	atomic_store(&cache->bytes, sum.bytes);
+	atomic_store(&cache->files, sum.files);
+}
+
+int cache_attach(struct cache *cache, const char *path, const struct log *log, struct gsym_diag *diag)
+{
+	*cache = (struct cache){.dir = -1, .memory = CACHE_MEMORY_MAX, .log = log};
+	return cache_dir_open(path, &cache->dir, &cache->path, diag);
+}
+
+int cache_attach_none(struct cache *cache, const struct log *log)
+{
+	*cache = (struct cache){.dir = -1,
+				.memory = CACHE_MEMORY_MAX,
+				.log = log,
+				.path = strdup("none"),
+				.retry_at = INT64_MAX};
+	return cache->path ? 0 : -ENOMEM;
+}
+
+void cache_admit(struct cache *cache, uint64_t limit, uint64_t spare)
+{
+	cache->limit = limit;
+	cache->spare = spare;
+	cache_set_sum(cache, cache_dir_clean(cache->dir, cache->log));
+}
+
+int cache_open(struct cache *cache, const char *path, uint64_t limit, uint64_t spare, const struct log *log,
+	       struct gsym_diag *diag)
+{
+	int err = cache_attach(cache, path, log, diag);
+	if (!err)
+		cache_admit(cache, limit, spare);
+	return err;
+}
+
+void cache_close(struct cache *cache)
+{
+	if (cache->path && cache->dir >= 0)
+		close(cache->dir);
+	free(cache->path);
+	cache->path = NULL;
+}
+
+/*
+ * Removes the unusable entry @name, or renames it if it is a directory. -EEXIST if neither is possible: a
+ * conversion could not be published.
+ */
+static int make_room(struct cache *cache, const char *name, struct gsym_diag *diag)
+{
+	char aside[CACHE_NAME_SIZE + ASIDE_DIGITS];
+	if (unlinkat(cache->dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	/* A directory, possibly with a user's files in it: never deleted. */
+	for (int i = 0; i < MOVE_TRIES; i++) {
+		snprintf(aside, sizeof(aside), "%s.%ld-%u", name, (long)getpid(),
+			 atomic_fetch_add(&cache->next_temp, 1));
+		if (renameat2(cache->dir, name, cache->dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return diag_set(diag, -EEXIST, "cache directory '%s': '%s' is damaged and cannot be moved away: %s",
+			cache->path, name, strerror(errno));
+}
+
+/* Opens and verifies the entry @key. */
+static int open_handle(const struct cache *cache, const char *key, struct handle **ret,
+		       struct gsym_diag *diag)
+{
+	char name[CACHE_NAME_SIZE];
+	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
+	int fd = cache_entry_open(cache->dir, name);
+	if (fd < 0)
+		return diag_set(diag, fd, "%s: %s", name,
+				fd == -EMEDIUMTYPE ? "not a regular file" : strerror(-fd));
+	int err = handle_open(fd, key, ret, diag);
+	close(fd);
+	return err;
+}
+
+/* The entry may be sound: memory or descriptors are short, or its server is away. */
+static bool is_temporary(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -EINTR:
+	case -EAGAIN:
+	case -ESTALE:
+	case -ETIMEDOUT:
+	case -ENOTCONN:
+	case -EHOSTDOWN: return true;
+	default: return false;
+	}
+}
+
+static int load(struct cache *cache, const char *key, struct handle **ret, struct gsym_diag *diag)
+{
+	char name[CACHE_NAME_SIZE];
+	struct gsym_diag why = {""};
+	int err = open_handle(cache, key, ret, &why);
+	if (!err || err == -ENOENT)
+		return err;
+	if (is_temporary(err))
+		return diag_set(diag, err, "%s", why.text);
+	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
+	err = make_room(cache, name, diag);
+	if (err) {
+		log_warning(cache->log, "%s", diag->text);
+		return err;
+	}
+	log_warning(cache->log, "cache: %s: deleted; it will be converted again", why.text);
+	return -ENOENT;
+}
+
+int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
+{
+	char text[CACHE_KEY_SIZE];
+	int err = -ENOENT;
+	for (int alone = 0; alone < 2 && err == -ENOENT; alone++) {
+		cache_entry_key(text, key, alone);
+		err = load(cache, text, ret, diag);
+	}
+	if (!err)
+		cache_touch(cache, key, time(NULL));
+	return err;
+}
+
+bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size)
+{
+	return cache_peek(cache, key, ret_size, NULL);
+}
+
+bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
+		struct text_buf *notes)
+{
+	char text[CACHE_KEY_SIZE], name[CACHE_NAME_SIZE];
+	int fd = -ENOENT;
+	for (int alone = 0; alone < 2 && fd == -ENOENT; alone++) {
+		cache_entry_key(text, key, alone);
+		cache_file_name(name, text, CACHE_GSYM_SUFFIX);
+		fd = cache_entry_open(cache->dir, name);
+	}
+	if (fd < 0)
+		return false;
+	bool has = handle_peek(fd, text, ret_size, notes) == 0;
+	close(fd);
+	return has;
+}
+
+bool cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle)
+{
+	char name[CACHE_NAME_SIZE];
+	struct stat st;
+	for (int alone = 0; alone < 2; alone++) {
+		cache_entry_name(name, key, alone);
+		if (fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == handle->ino)
+			return true;
+	}
+	return false;
+}
+
+void cache_forget_one(struct cache *cache, const struct cache_key *key, bool alone)
+{
+	char name[CACHE_NAME_SIZE];
+	cache_entry_name(name, key, alone);
+	if (unlinkat(cache->dir, name, 0) == 0 && atomic_load(&cache->files))
+		atomic_fetch_sub(&cache->files, 1);
+}
+
+void cache_forget(struct cache *cache, const struct cache_key *key)
+{
+	cache_forget_one(cache, key, false);
+	cache_forget_one(cache, key, true);
+}
+
+void cache_mark(const struct cache *cache, const struct handle *handle, bool pending)
+{
+	char key[CACHE_KEY_SIZE], name[CACHE_NAME_SIZE];
+	struct stat st;
+	if (handle_key(handle, key))
+		return;
+	cache_file_name(name, key, CACHE_GSYM_SUFFIX);
+	int fd = cache_entry_open(cache->dir, name);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_ino == handle->ino && !(st.st_mode & CACHE_PENDING) == pending &&
+	    fchmod(fd, (st.st_mode ^ CACHE_PENDING) & ALLPERMS))
+		log_debug(cache->log, "cache: %s: cannot set its mode: %s", name, strerror(errno));
+	close(fd);
+}
+
+void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
+{
+	char name[CACHE_NAME_SIZE];
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = when}};
+	for (int alone = 0; alone < 2; alone++) {
+		cache_entry_name(name, key, alone);
+		utimensat(cache->dir, name, times, AT_SYMLINK_NOFOLLOW);
+	}
+}
+
+bool cache_is_tight(struct cache *cache)
+{
+	return atomic_load(&cache->bytes) > cache->limit / 2 ||
+	       cache_dir_shortage(cache->dir, cache->spare < UINT64_MAX / 2 ? 2 * cache->spare : UINT64_MAX);
+}
+
+static void evict(struct cache *cache, const char *keep)
+{
+	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
+	const struct cache_bounds bounds = {
+		.limit = cache->limit, .target = cache->limit - cache->limit / 10, .spare = cache->spare};
+	struct cache_sum left = cache_dir_evict(cache->dir, &bounds, keep, cache->log);
+	cache_set_sum(cache, left);
+	if (left.evicted)
+		atomic_store(&cache->evicted, true);
+}
+
+bool cache_take_evicted(struct cache *cache)
+{
+	return atomic_exchange(&cache->evicted, false);
+}
+
+void cache_trim(struct cache *cache)
+{
+	evict(cache, "");
+}
+
+void cache_grown(struct cache *cache, const char *name)
+{
+	struct stat st;
+	uint64_t bytes = fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : cache_file_bytes(&st);
+	uint64_t now = atomic_fetch_add(&cache->bytes, bytes) + bytes;
+	if (now > cache->limit || cache_dir_shortage(cache->dir, cache->spare))
+		evict(cache, name);
+}

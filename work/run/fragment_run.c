@@ -1,0 +1,106 @@
+#include "work/run/fragment_run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "work/worker/child.h"
+#include "work/run/convert_job.h"
+#include "work/run/job_files.h"
+#include "work/run/order.h"
+#include "work/run/zygote.h"
+
+struct fragment_run {
+	struct convert_job job;
+	struct outcome outcome; /* only its diagnosis is used */
+	struct child child;
+};
+
+static int start(const struct converter *converter, const struct convert_request *request,
+		 struct fragment_run **ret)
+{
+	struct fragment_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return -ENOMEM;
+	run->job = (struct convert_job){
+		.converter = converter,
+		.request = request,
+		.out = &run->outcome,
+		.input = -1,
+		.binary = -1,
+		.temp = CACHE_TEMP_NONE,
+		.fragment = -1,
+	};
+	*ret = run;
+	int err = job_prepare_fragments(&run->job);
+	/* There is no output. */
+	return err ? err : order_start_worker(&run->job, run->job.fragment, &run->child);
+}
+
+/* Handles a message: 1 after the last one for what was asked, 0 before, or a negative errno. */
+static int take_message(struct fragment_run *run, const union worker_message *msg, struct handle **ret)
+{
+	switch (msg->head.type) {
+	case WORKER_OPEN: return job_open_neighbour(&run->job, &run->child, &msg->open);
+	case WORKER_FETCH: return job_fetch(&run->job, &run->child, &msg->fetch);
+	case WORKER_FRAGMENT: {
+		int err = job_take_fragment(&run->job, &msg->fragment, ret);
+		return err ? err : 1;
+	}
+	case WORKER_FAILED: return -ENODATA;
+	}
+	return -EPROTO;
+}
+
+static int receive(struct fragment_run *run, struct handle **ret)
+{
+	const struct converter *c = run->job.converter;
+	int64_t deadline = monotonic_ms() + (int64_t)c->seconds * 1000;
+	union worker_message msg;
+	int got, done = 0;
+	run->job.waited_ms = 0;
+	while (!done &&
+	       (got = child_receive(&run->child, c->stop_fd, deadline + run->job.waited_ms, &msg)) == 1)
+		done = take_message(run, &msg, ret);
+	if (!done)
+		return got < 0 ? got : -EPIPE;
+	return done < 0 ? done : 0;
+}
+
+static int ask_more(const struct fragment_run *run, const struct convert_address *asked, size_t n)
+{
+	struct worker_ask m = {.head.serial = 0};
+	m.n_asked = asked_put(asked, n, m.asked);
+	return worker_send(run->child.sock, &m.head, WORKER_ASK, -1);
+}
+
+int fragment_run(const struct converter *converter, const struct convert_request *request,
+		 const struct convert_address *asked, size_t n, struct fragment_run **run,
+		 struct handle **ret_handle)
+{
+	int err;
+	*ret_handle = NULL;
+	if (*run) {
+		err = ask_more(*run, asked, n);
+	} else {
+		err = start(converter, request, run);
+		if (!err)
+			err = order_send(&(*run)->job, &(*run)->child, asked, n, true);
+	}
+	return err ? err : receive(*run, ret_handle);
+}
+
+void fragment_run_end(struct fragment_run *run)
+{
+	if (!run)
+		return;
+	if (run->child.pid) {
+		child_kill(&run->child);
+		int status = child_finish(&run->child, NULL);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) /* that was us */
+			zygote_note_end(run->job.converter->zygote, status);
+	}
+	job_close(&run->job);
+	free(run);
+}

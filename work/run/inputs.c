@@ -1,0 +1,133 @@
+#include "work/run/inputs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <xxhash.h>
+
+#include "work/cache/handle.h"
+#include "work/os/guard.h"
+
+enum {
+	DIGITS = 16,
+};
+
+/* No path begins so: they are absolute. */
+#define ASKED "debuginfod "
+
+static const char absent[DIGITS + 1] = "----------------";
+
+/* The file, the state it is in, and who may read it. */
+static void fingerprint(const struct neighbour *file, char ret[static DIGITS + 1])
+{
+	const struct stat *st = &file->st;
+	uint8_t fields[56];
+	store64(fields, st->st_dev, false);
+	store64(fields + 8, st->st_ino, false);
+	store64(fields + 16, (uint64_t)st->st_size, false);
+	store64(fields + 24, (uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec,
+		false);
+	store64(fields + 32, (uint64_t)st->st_ctim.tv_sec * 1000000000ULL + (uint64_t)st->st_ctim.tv_nsec,
+		false);
+	store32(fields + 40, st->st_uid, false);
+	store32(fields + 44, st->st_gid, false);
+	store32(fields + 48, st->st_mode, false);
+	store32(fields + 52, file->open_to_all, false);
+	snprintf(ret, DIGITS + 1, "%016llx", (unsigned long long)XXH3_64bits(fields, sizeof(fields)));
+}
+
+bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file)
+{
+	char print[DIGITS + 1];
+	size_t length = strlen(path);
+	if (strchr(path, '\n') || inputs->n + length + DIGITS + 2 > INPUTS_MAX)
+		return false;
+	memcpy(print, absent, sizeof(print));
+	if (file)
+		fingerprint(file, print);
+	text_str(inputs, print);
+	text_char(inputs, ' ');
+	text_str(inputs, path);
+	text_char(inputs, '\n');
+	return !inputs->failed;
+}
+
+void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again)
+{
+	char line[DIGITS + sizeof(ASKED) + 32];
+	snprintf(line, sizeof(line), "%016llx " ASKED "%lld\n", (unsigned long long)search->servers,
+		 (long long)again);
+	text_str(inputs, line);
+}
+
+/* @line is about servers; @what follows its fingerprint. */
+static bool asked_unchanged(const char *line, const char *what, const struct search_path *search)
+{
+	char servers[DIGITS + 1];
+	long long again, now = time(NULL);
+	snprintf(servers, sizeof(servers), "%016llx", (unsigned long long)search->servers);
+	return sscanf(what, ASKED "%lld", &again) == 1 && memcmp(line, servers, DIGITS) == 0 && now < again &&
+	       again <= now + ASKED_SECONDS_MAX; /* a later time: the clock was set back */
+}
+
+/* Whether the file is not there, or cannot be reached, whatever the machine does. */
+static bool is_absent(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ELOOP:
+	case -EXDEV:
+	case -ENAMETOOLONG:
+	case -EACCES:
+	case -EPERM: return true;
+	default: return false;
+	}
+}
+
+/* As of inputs_check(). */
+static int check_line(const char *line, size_t size, const struct search_path *search)
+{
+	char path[4096], now[DIGITS + 1];
+	struct neighbour file;
+	if (size < DIGITS + 2 || line[DIGITS] != ' ' || size - DIGITS - 1 >= sizeof(path))
+		return -ESTALE;
+	snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), line + DIGITS + 1);
+	if (strncmp(path, ASKED, sizeof(ASKED) - 1) == 0)
+		return asked_unchanged(line, path, search) ? 0 : -ESTALE;
+	int err = neighbour_stat(search, path, &file);
+	memcpy(now, absent, sizeof(now));
+	if (!err)
+		fingerprint(&file, now);
+	else if (!is_absent(err))
+		return err == -ESTALE ? -EIO : err;
+	return memcmp(line, now, DIGITS) == 0 ? 0 : -ESTALE;
+}
+
+struct check {
+	struct span inputs;
+	const struct search_path *search;
+};
+
+static int check_all(void *arg)
+{
+	const struct check *c = arg;
+	const char *at = (const char *)c->inputs.data, *end = at + c->inputs.size;
+	int ret = 0;
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		int err = line_end ? check_line(at, (size_t)(line_end - at), c->search) : -ESTALE;
+		if (err == -ESTALE)
+			return err;
+		ret = ret ? ret : err;
+		at = line_end + 1;
+	}
+	return ret;
+}
+
+int inputs_check(struct span inputs, const struct search_path *search)
+{
+	int err = guard_run(check_all, &(struct check){inputs, search});
+	return err == -EFAULT ? -ESTALE : err;
+}

@@ -1,0 +1,36 @@
+/*
+ * inputs.h - the neighbours that a conversion looked for, to detect later that its result is outdated.
+ *
+ * Stored as text with the result: for each path, as neighbour_open() takes it, a line of a fingerprint and
+ * the path; dashes stand for a file that did not exist. A line for debuginfod servers has a fingerprint of
+ * their URLs, and instead of a path the word "debuginfod" and a time.
+ */
+#ifndef WORK_RUN_INPUTS_H
+#define WORK_RUN_INPUTS_H
+
+#include "gsym/base/bytes.h"
+#include "gsym/base/text_buf.h"
+#include "work/run/neighbour.h"
+
+/*
+ * Records that @path was looked for and what was found: @file, or NULL. False if it cannot be recorded and
+ * must therefore not be used: the path has a line break, or there are too many.
+ */
+bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
+
+enum { ASKED_SECONDS_MAX = 2 * 3600 }; /* for which servers are not queried again, at most */
+
+/*
+ * Records that the servers of @search had no usable debug data and are to be queried again at @again, in
+ * seconds since the epoch. Files they did send are not recorded: the build id identifies their content.
+ */
+void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again);
+
+/*
+ * 0 if no input has changed and no server is due to be queried again; -ESTALE if one has, or the text is
+ * malformed; else the errno of looking at one, which may be there unchanged: what was made of them is neither
+ * outdated nor known to be right. @inputs may lie in a mapped file, see guard.h; one cut short is malformed.
+ */
+int inputs_check(struct span inputs, const struct search_path *search);
+
+#endif

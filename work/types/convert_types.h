@@ -1,0 +1,221 @@
+/*
+ * convert_types.h - what clients of the converter and the converter itself have in common: options,
+ * summaries, identities.
+ *
+ * The daemon includes this and never links the converter.
+ */
+#ifndef WORK_TYPES_CONVERT_TYPES_H
+#define WORK_TYPES_CONVERT_TYPES_H
+
+#include "gsym/gsym.h"
+
+enum {
+	/*
+	 * Part of every cache key, of the index and of the names in a shared store. Raise it with every
+	 * change of the output for some input, be it a fix.
+	 */
+	CONVERT_REVISION = 28,
+	IMAGE_ID_MAX = 64,
+	HTLHASH_SIZE = 16,
+	GO_ID_SIZE = 84, /* four parts of 20 characters, slashes between them, and the NUL */
+};
+
+/* Bytes that are hashed at most for a file that has no id, see identity.h. */
+#define IMAGE_HASH_MAX (4ULL << 30)
+
+enum convert_phase {
+	CONVERT_READING, /* units of debug data done, of all */
+	CONVERT_WRITING,
+};
+
+/* How files are opened. The daemon's workers are confined and request descriptors from the daemon. */
+struct convert_opener {
+	/*
+	 * Opens @path for reading; @packed: or, if there is no such file, the one that has it compressed
+	 * (packed_name.h). A descriptor, which becomes the caller's, or a negative errno. Any thread. NULL:
+	 * open(2).
+	 */
+	int (*open)(void *user, const char *path, bool packed);
+	/*
+	 * Fetches the debug file of a build id, which may take long: a descriptor likewise;
+	 * -ENOENT when no server has it, or the errno of the failure. The file is not verified. NULL: nothing
+	 * is fetched.
+	 */
+	int (*fetch)(void *user, const uint8_t *id, size_t size);
+	void *user;
+	struct machine_fault *fault; /* set by the conversion, see machine_fault.h */
+};
+
+/* How far a conversion is. */
+struct convert_progress {
+	enum convert_phase phase;
+	/* total 0: not known yet */
+	uint64_t done, total; /* units read (object files of a Mach-O binary, functions of text); functions
+				 written */
+	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */
+};
+
+/* What an address that is asked counts from. */
+enum address_origin {
+	ADDRESS_LINKED,    /* as the image was linked */
+	ADDRESS_FROM_BASE, /* from its image base */
+	ADDRESS_IN_FILE,   /* an offset in the file with its code */
+	ADDRESS_ORIGINS,
+};
+
+/* What is asked first. */
+struct convert_address {
+	uint64_t value;
+	enum address_origin origin;
+};
+
+/* A loadable segment, which maps file offsets to addresses. */
+struct convert_segment {
+	uint64_t off, addr, size;
+};
+
+/* A small GSYM file with some functions of the image, before the rest is converted. */
+struct convert_fragment {
+	uint64_t output_size; /* 0: there is none, and this is all that is known */
+	uint64_t image_base;
+	bool has_ada; /* as in struct convert_summary, like all below */
+	uint64_t functions;
+	const struct convert_segment *segments;
+	size_t n_segments;
+};
+
+/* The addresses that are waited for, see fragment.h. */
+struct convert_asked {
+	const struct convert_address *v;
+	size_t n;
+	int fd; /* the fragment is written to it, from offset 0; more bytes may follow it */
+	/*
+	 * It is written, or there is none. On the calling thread; non-zero stops the conversion with
+	 * -ECANCELED.
+	 */
+	int (*ready)(void *user, const struct convert_fragment *fragment);
+	/*
+	 * The rest is not converted: waits after each fragment for other addresses, to which it sets @v and
+	 * @n; non-zero ends with -ECANCELED. NULL: the rest is converted.
+	 */
+	int (*next)(void *user);
+	void *user;
+};
+
+struct convert_options {
+	unsigned threads;  /* 0 = as many as the process may use */
+	uint16_t version;  /* GSYM version to write: 1 or 2; 0 = 1, but 2 if that cannot hold the file */
+	bool match_llvm;   /* llvm-gsymutil's choices where ours differ; for comparisons */
+	bool dwarf_names;  /* name functions as DWARF does, not as the symbol at their start */
+	bool no_dwarf;     /* symbol tables only */
+	bool callsites;    /* keep call sites, which distinguish merged functions */
+	bool merged;       /* keep all functions that share a range, not just the one with most debug info */
+	bool omit_lines;   /* write no line tables */
+	bool omit_inlines; /* write no inlined calls */
+	const char *arch;  /* architecture, which selects from a fat file; others are refused; NULL = any */
+	const uint8_t *id; /* selects among several for that architecture */
+	size_t id_size;    /* 0 = any */
+	const char *const
+		*debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
+	const char *
+		debug_file; /* the file with the DWARF; NULL = the object file itself, or one that is found */
+	bool debug_by_id;   /* @debug_file was found by its id: a PDB file of another age is left out */
+	bool dwarf_first;   /* prefer DWARF that is found to @debug_file, if that is text symbols */
+	const char *callsites_file; /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
+	const char *symtab_file;    /* the file with the symbols; NULL = the object file, its debug file,
+				       .gnu_debugdata */
+	const struct convert_opener
+		*opener; /* for all files, also those an object file refers to; NULL = open(2) */
+	const struct convert_asked *asked; /* NULL: nothing is waited for */
+	/*
+	 * Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
+	 */
+	int (*progress)(void *user, const struct convert_progress *progress);
+	void *progress_user;
+};
+
+/* One kind of oddity met in the input, for instance "unit skipped: unknown DWARF version". */
+struct convert_oddity {
+	const char *kind; /* static text */
+	uint64_t count;
+	char first[160]; /* where it was met first: section and offset */
+};
+
+enum {
+	CONVERT_SECTIONS_MAX = 512,
+	CONVERT_SEGMENTS_MAX = 64,
+};
+
+/* A section of a relocatable file, and its place in the layout that addresses mean. */
+struct convert_section {
+	uint64_t addr, size;
+	bool code;
+	char name[128]; /* cut when longer */
+};
+
+struct convert_summary {
+	char arch[16];
+	uint64_t image_base;      /* the address of what is loaded first */
+	uint64_t units;           /* units of debug data read */
+	bool has_ada;             /* some unit is written in Ada, whose mangled names are not recognisable */
+	uint64_t functions_dwarf; /* records from DWARF, before pruning */
+	uint64_t functions_go;    /* records from Go's function table */
+	uint64_t functions_pdb;   /* records from the modules of a PDB file */
+	uint64_t modules;         /* of it that were read */
+	uint64_t functions_text;  /* FUNC records of text symbols */
+	uint64_t functions_gsym;  /* records copied from GSYM */
+	uint64_t functions_symbols; /* records from symbol tables, before pruning */
+	uint64_t functions;         /* records written */
+	uint64_t output_size;
+	bool widened;  /* version 2 was written, because version 1 cannot hold the file */
+	uint64_t work; /* steps that budgets count (budget.h): the same for any number of threads */
+	struct convert_oddity *oddities; /* sorted by kind */
+	size_t n_oddities;
+	struct convert_section *sections; /* of a relocatable file: allocated ones with content */
+	size_t n_sections;
+	uint64_t sections_left_out;       /* of more than CONVERT_SECTIONS_MAX */
+	struct convert_segment *segments; /* at most CONVERT_SEGMENTS_MAX; none of a file without code */
+	size_t n_segments;
+	char *missing; /* names of debug files that were not found, one a line; NULL: none */
+};
+
+void convert_summary_deinit(struct convert_summary *summary);
+
+enum image_kind {
+	IMAGE_OTHER, /* not an object file: no error, most files are not */
+	IMAGE_ELF,
+	IMAGE_MACHO,
+	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
+	IMAGE_GSYM_FILE, /* a GSYM file */
+	IMAGE_PE,        /* PE (COFF): Windows and EFI */
+	IMAGE_PDB,       /* debug data of a PE file, by Microsoft's linker and others */
+	IMAGE_KIND_LAST = IMAGE_PDB,
+};
+
+enum { IMAGE_NAME_SIZE = 256 };
+
+/* What a file is, without converting it. */
+struct image_identity {
+	enum image_kind kind;
+	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the file when it has none (identity.h) */
+	size_t id_size;
+	bool id_is_hash;
+	/* Text symbols name only the first 16 bytes of a build id, or all of it and zeros. */
+	bool id_is_truncated;
+	bool has_dwarf;  /* .debug_info with content */
+	bool has_symtab; /* .symtab with content */
+	bool has_gsym;   /* a section with GSYM, or nothing else */
+	bool has_go;     /* Go's function table, or in a PE file the id of Go's linker, which writes one */
+	bool has_text;   /* the file has its code, which a separate debug file lacks */
+	bool has_lost;   /* the file lacks bytes of it */
+	char arch[16];   /* "x86_64", "aarch64", ... */
+	/* Further ids, by which profiles name it: */
+	uint8_t htlhash[HTLHASH_SIZE]; /* of the file, see htlhash.h; all 0: not known */
+	char go_id[GO_ID_SIZE];        /* Go's build id, as go_id.h takes it; "": none */
+	/* That the file gives itself, whatever it is called: valid (valid_name.h), or "" when it has none. */
+	char name[IMAGE_NAME_SIZE];
+};
+
+enum { IDENTITIES_MAX = 30 };
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * child.h - worker processes: starting them, receiving messages with a deadline, ending them.
+ *
+ * The protocol is work/worker/worker.h. Workers start with posix_spawn(3): fork(2) in a process with
+ * threads and large mappings would be slow and unsafe.
+ */
+#ifndef WORK_WORKER_CHILD_H
+#define WORK_WORKER_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "work/os/monotonic.h"
+#include "work/worker/worker.h"
+#include "gsym/gsym.h"
+
+struct child {
+	pid_t pid; /* 0 = none */
+	int sock;
+};
+
+/* How a worker is to be started. */
+struct child_order {
+	const char *program;
+	const char *mode;     /* "convert", "scan", "fetch", "store" or "zygote" */
+	const int *fds;       /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
+	size_t n_fds;         /* at most 4 */
+	int stop_fd;          /* becomes readable when the daemon ends */
+	bool bind_now;        /* bind all functions of libraries when it starts, not when they are called */
+	bool own_group;       /* in a process group of its own, whose number is its process ID */
+	bool has_credentials; /* keeps the variables AWS_... of the environment, which are secret */
+};
+
+/*
+ * Starts "PROGRAM worker MODE <our pid>" and waits until it is ready. 0; -ECHILD if the program cannot be run
+ * or is not a worker of this version; -ECANCELED if the daemon shuts down. The worker inherits no descriptors
+ * but standard input, output and error.
+ */
+int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
+
+/* Likewise, but its WORKER_READY is left to be received. */
+int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
+
+/* The sockets of a client and its worker: ret[0] is the client's, and does not block. */
+int child_sockets(int ret[2], struct gsym_diag *diag);
+
+/*
+ * Waits for a message until @deadline_ms (of monotonic_ms()) or until @stop_fd becomes readable. 1 with a
+ * message; 0 when the worker closed its side; -ETIMEDOUT; -ECANCELED; -EPROTO.
+ */
+int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
+
+/* Likewise, for messages with a descriptor: see worker_receive(). */
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
+		     int *ret_fd);
+
+/* Whether @err, of worker_send(), says that the child has closed its socket. Pure. */
+bool child_has_gone(int err);
+
+void child_kill(const struct child *child);
+
+/*
+ * Closes the socket and waits for the process, which it kills after five seconds. Returns the status of
+ * wait4(2).
+ * @ret_usage may be NULL.
+ */
+int child_finish(struct child *child, struct rusage *ret_usage);
+
+#endif
