@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/lib/unit.h"
+
 /* One word of @data: the halves of a 64-bit field lie in the byte order of the machine. */
 static inline uint32_t bpf_load(const struct seccomp_data *data, bool big, uint32_t at)
 {

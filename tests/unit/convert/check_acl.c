@@ -1,20 +1,16 @@
 /* Access control lists: they take away what they deny to any named user or group, and never add. */
 #include "work/os/acl.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "gsym/base/bytes.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 /* acl_e_tag of linux/posix_acl.h. */
 enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, GROUP = 8, MASK = 0x10, OTHER = 0x20 };
@@ -63,9 +59,8 @@ static const struct {
 	{0644, {{USER_OBJ, 6}, {USER, 7}, {GROUP_OBJ, 7}, {MASK, 4}, {OTHER, 4}}, 0644},
 };
 
-static void lists(void **state)
+TEST(lists)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		uint8_t list[HEAD + ENTRIES * ENTRY];
 		size_t size = encode(table[i].list, list);
@@ -78,11 +73,10 @@ static void lists(void **state)
 	}
 }
 
-static void unknown_lists_close(void **state)
+TEST(unknown_lists_close)
 {
 	uint8_t list[HEAD + ENTRIES * ENTRY];
 	size_t size = encode(table[0].list, list);
-	(void)state;
 	for (size_t n = 0; n < HEAD; n++)
 		assert_int_equal(acl_reduced_by(list, n, 0644), 0600);
 	assert_int_equal(acl_reduced_by(list, HEAD, 0644), 0604); /* no entry for the group */
@@ -102,13 +96,12 @@ static int new_file(const char *dir)
 }
 
 /* A list that is longer than what is read denies all but the owner. */
-static void long_list(void **state)
+TEST(long_list)
 {
 	enum { USERS = 600 };
 	static uint8_t list[HEAD + (USERS + 4) * ENTRY];
 	static const struct entry before = {USER_OBJ, 6}, after[] = {{GROUP_OBJ, 4}, {MASK, 4}, {OTHER, 4}};
 	int fd = new_file("/dev/shm"); /* tmpfs has room for it, most others have not */
-	(void)state;
 	store32(list, 2, false);
 	for (size_t i = 0; i < USERS + 4; i++) {
 		uint8_t *at = list + HEAD + i * ENTRY;
@@ -123,23 +116,11 @@ static void long_list(void **state)
 	close(fd);
 }
 
-static void no_list(void **state)
+TEST(no_list)
 {
 	int fd = new_file("/tmp");
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(acl_reduced(fd, 0644), 0644);
 	assert_int_equal(acl_reduced(fd, 0600), 0600);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists),
-		cmocka_unit_test(unknown_lists_close),
-		cmocka_unit_test(long_list),
-		cmocka_unit_test(no_list),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

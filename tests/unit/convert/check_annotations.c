@@ -1,13 +1,10 @@
 /* Annotations of inlined calls, as compilers write them, and the calls that are made of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/codeview/cv_sites.h"
 
 #include <string.h>
+
+#include "tests/lib/unit.h"
 
 enum { SIZE = 0x60 /* of the function */ };
 
@@ -61,7 +58,7 @@ static void assert_parts(const struct fixture *f, size_t n, const uint32_t (*exp
 }
 
 /* clang: a length ends the part before it, and is counted on. */
-static void length_moves_on(void **state)
+TEST(length_moves_on)
 {
 	static const uint32_t expected[][3] = {{0x10, 0x18, 102}, {0x18, 0x20, 101}, {0x28, 0x2a, 101}};
 	assert_int_equal(ADD_SITE(*state, NO_SITE, "\6\4\3\x10\x0b\x38\4\x08\x0b\x08\4\2\0\0"), 0);
@@ -69,7 +66,7 @@ static void length_moves_on(void **state)
 }
 
 /* Visual C++: the length comes with the offset, and the next offset counts from the part's start. */
-static void length_with_offset_stays(void **state)
+TEST(length_with_offset_stays)
 {
 	static const uint32_t expected[][3] = {
 		{0x25, 0x2a, 100}, {0x2a, 0x36, 102}, {0x36, 0x3a, 104}, {0x40, 0x42, 104}};
@@ -78,7 +75,7 @@ static void length_with_offset_stays(void **state)
 }
 
 /* What a function does not have is cut off; numbers have up to 4 bytes. */
-static void parts_are_in_the_function(void **state)
+TEST(parts_are_in_the_function)
 {
 	static const uint32_t expected[][3] = {{0x50, SIZE, 100}};
 	assert_int_equal(ADD_SITE(*state, NO_SITE, "\3\x80\x50\4\xc0\0\x40\0\3\4\4\4"), 0);
@@ -86,7 +83,7 @@ static void parts_are_in_the_function(void **state)
 }
 
 /* Numbers of 1, 2 and 4 bytes: the highest, and one whose bytes all differ. */
-static void numbers(void **state)
+TEST(numbers)
 {
 	static const uint32_t expected[][3] = {{1, 2, 100 + 63},
 					       {3, 4, 100 + 63 + 8191},
@@ -107,7 +104,7 @@ static void numbers(void **state)
 }
 
 /* A line below 1 is none; it counts on all the same. */
-static void lines_below_one(void **state)
+TEST(lines_below_one)
 {
 	static const uint32_t expected[][3] = {{1, 2, 1}, {2, 3, 0}, {3, 4, 0}, {4, 5, 1}};
 	assert_int_equal(ADD_SITE(*state, NO_SITE,
@@ -120,7 +117,7 @@ static void lines_below_one(void **state)
 }
 
 /* What names no code: ends of lines, columns, kinds of ranges; and parts of statements have lines already. */
-static void other_operations(void **state)
+TEST(other_operations)
 {
 	static const uint32_t expected[][3] = {{1, 3, 100}, {9, 10, 100}};
 	assert_int_equal(ADD_SITE(*state, NO_SITE,
@@ -130,7 +127,7 @@ static void other_operations(void **state)
 	assert_parts(*state, 2, expected);
 }
 
-static void damage_ends_the_list(void **state)
+TEST(damage_ends_the_list)
 {
 	static const uint32_t expected[][3] = {{1, 2, 100}};
 	assert_int_equal(ADD_SITE(*state, NO_SITE, "\3\1\4\1\3\xff"), -EBADMSG);
@@ -140,7 +137,7 @@ static void damage_ends_the_list(void **state)
 }
 
 /* A site in another one, under which the caller's line changes: the outer site is two calls. */
-static void lines_below_split_calls(void **state)
+TEST(lines_below_split_calls)
 {
 	struct fixture *f = *state;
 	struct func_record record = {.start = 0, .end = SIZE};
@@ -168,17 +165,4 @@ static void lines_below_split_calls(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(length_moves_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(length_with_offset_stays, setup, teardown),
-		cmocka_unit_test_setup_teardown(parts_are_in_the_function, setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(lines_below_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_operations, setup, teardown),
-		cmocka_unit_test_setup_teardown(damage_ends_the_list, setup, teardown),
-		cmocka_unit_test_setup_teardown(lines_below_split_calls, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -1,9 +1,4 @@
 /* Answers as the original programs print them: every style, with and without what may be missing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/symbolizer/answer_style.h"
 
@@ -11,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/lib/unit.h"
 
 /* The files of these answers are not there. */
 int module_object(struct symbol_module *module, struct object_file **ret)
@@ -69,9 +66,8 @@ static void check(answer_printer *print, const struct asked *rows, size_t n)
 	}
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void binutils(void **state)
+TEST(binutils)
 {
-	(void)state;
 	static const struct asked rows[] = {
 		{.query = CODE, .n_frames = 2, .expected = "/src/a.c:5\nb.c:7\n"},
 		{.query = CODE, .n_frames = 3, .expected = "/src/a.c:5\nb.c:7\n??:?\n"},
@@ -106,9 +102,8 @@ static void binutils(void **state)
 	check(answer_print_binutils, rows, COUNT(rows));
 }
 
-static void text(void **state)
+TEST(text)
 {
-	(void)state;
 	static const struct asked rows[] = {
 		{.query = CODE,
 		 .options = {.style = ANSWER_LLVM,
@@ -175,9 +170,8 @@ static void text(void **state)
 	"{\"Column\":0,\"Discriminator\":0,\"FileName\":\"" file "\",\"FunctionName\":\"" name \
 	"\",\"Line\":" line ",\"StartAddress\":\"" start "\",\"StartFileName\":\"\",\"StartLine\":0}"
 
-static void json(void **state)
+TEST(json)
 {
-	(void)state;
 	static const struct asked rows[] = {
 		{.query = CODE,
 		 .options = {.names = FUNCTION_NAMES_LINKAGE},
@@ -232,9 +226,8 @@ static void json(void **state)
 }
 
 /* Lines around one of a file with twelve, each of which is a letter. */
-static void context(void **state)
+TEST(context)
 {
-	(void)state;
 	char directory[] = "/tmp/check_styles.XXXXXX", path[64];
 	static const struct {
 		uint32_t line;
@@ -302,9 +295,8 @@ static void context(void **state)
 }
 
 /* The last part of names that are not mangled. */
-static void last_parts(void **state)
+TEST(last_parts)
 {
-	(void)state;
 	static const char *const names[][2] = {
 		{"f", "f"},
 		{"ns::f", "f"},
@@ -338,9 +330,8 @@ static void last_parts(void **state)
 }
 
 /* Names as each program shows them: clones and versions are not of the debug information. */
-static void names(void **state)
+TEST(names)
 {
-	(void)state;
 	static const struct {
 		const char *stored;
 		enum symbolizer_dialect dialect;
@@ -395,9 +386,8 @@ static void names(void **state)
 }
 
 /* Names of Ada, where the image has any; and names of parts, which are not kept with those of the file. */
-static void names_of_image(void **state)
+TEST(names_of_image)
 {
-	(void)state;
 	struct symbolizer_options options = {
 		.dialect = DIALECT_BINUTILS, .names = FUNCTION_NAMES_LINKAGE, .demangle = DEMANGLE_GNU};
 	struct symbol_module ada = {.image.demangle = DEMANGLE_ADA, .names = demangle_cache_new()};
@@ -421,14 +411,4 @@ static void names_of_image(void **state)
 	assert_string_equal(out.v, shown[0][0]);
 	text_deinit(&out);
 	demangle_cache_free(ada.names);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(binutils),       cmocka_unit_test(text),       cmocka_unit_test(json),
-		cmocka_unit_test(context),        cmocka_unit_test(last_parts), cmocka_unit_test(names),
-		cmocka_unit_test(names_of_image),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

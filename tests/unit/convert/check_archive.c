@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #define LONG_NAME "a_member_whose_name_is_long.o"
 
@@ -79,10 +79,9 @@ static void assert_found(const struct library *lib, const char *name, uint64_t m
 }
 
 /* A name fills its field, ends with a slash, or with spaces; content of an odd size is padded. */
-static void short_names(void **state)
+TEST(short_names)
 {
 	struct library lib = new_library();
-	(void)state;
 	add_member(&lib, "gnu.o/", 1, "one");
 	add_member(&lib, "bsd.o", 2, "four");
 	add_member(&lib, "fifteen_chars.o/", 3, "");
@@ -102,10 +101,9 @@ static void short_names(void **state)
 }
 
 /* BSD's names precede the content, and may be padded by zeros. */
-static void bsd_names(void **state)
+TEST(bsd_names)
 {
 	struct library lib = new_library();
-	(void)state;
 	add_member(&lib, "#1/29", 1, LONG_NAME "content");
 	add_header(&lib, "#1/8", "2", "12");
 	add_bytes(&lib, "abc.o\0\0\0data", 12);
@@ -121,10 +119,9 @@ static void bsd_names(void **state)
 }
 
 /* GNU's are in a member of their own. */
-static void gnu_names(void **state)
+TEST(gnu_names)
 {
 	struct library lib = new_library();
-	(void)state;
 	add_member(&lib, "/0", 1, "before the table");
 	add_member(&lib, "//", 0, LONG_NAME "/\nnext_long_name_of_a_member.o/\nlast.o");
 	add_member(&lib, "/0", 1, "first");
@@ -149,10 +146,9 @@ static void gnu_names(void **state)
 }
 
 /* Of several with a name it is the one of that time, else the first. */
-static void times(void **state)
+TEST(times)
 {
 	struct library lib = new_library();
-	(void)state;
 	add_member(&lib, "a.o/", 10, "first");
 	add_member(&lib, "b.o/", 20, "other");
 	add_member(&lib, "a.o/", 20, "second");
@@ -166,10 +162,9 @@ static void times(void **state)
 }
 
 /* Wherever the file ends, what is whole is found. */
-static void cut(void **state)
+TEST(cut)
 {
 	struct library lib = new_library();
-	(void)state;
 	add_member(&lib, "a.o/", 1, "abc");
 	add_member(&lib, "#1/4", 1, "b.o\0");
 	add_header(&lib, "#1/4", "1", "5");
@@ -180,10 +175,9 @@ static void cut(void **state)
 	}
 }
 
-static void damaged(void **state)
+TEST(damaged)
 {
 	struct library lib = new_library();
-	(void)state;
 	add_member(&lib, "a.o/", 1, "abc");
 	add_member(&lib, "b.o/", 1, "defg");
 	for (size_t i = 0; i < 8; i++) {
@@ -206,13 +200,4 @@ static void damaged(void **state)
 	memcpy(lib.text + second + 48, "3         ", 10);
 	assert_found(&lib, "b.o", 0, "def");
 	assert_found(&lib, "a.o", 0, "abc");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_names), cmocka_unit_test(bsd_names), cmocka_unit_test(gnu_names),
-		cmocka_unit_test(times),       cmocka_unit_test(cut),       cmocka_unit_test(damaged),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/open_descriptors.h"
 
 #include "gsym/base/vec.h"
@@ -77,9 +74,8 @@ static int opened(int fd)
 	return 1;
 }
 
-static void nothing_outside(void **state)
+TEST(nothing_outside)
 {
-	(void)state;
 	assert_int_equal(opened(open_beneath(top, "dir/sub/file", O_RDONLY)), 1);
 	assert_int_equal(opened(open_beneath(top, "link", O_RDONLY)), -ELOOP);
 	assert_int_equal(opened(open_beneath(top, "../x", O_RDONLY)), -EXDEV);
@@ -93,10 +89,9 @@ static void nothing_outside(void **state)
 	assert_int_equal(opened(open_dir_inside(top, "..", 0)), -EXDEV);
 }
 
-static void target_of_a_link(void **state)
+TEST(target_of_a_link)
 {
 	struct stat want, got = {0};
-	(void)state;
 	unsigned before = count_open_descriptors();
 	assert_int_equal(fstatat(top, "dir/sub/file", &want, 0), 0);
 	assert_int_equal(stat_link_beneath(top, "link", &got), 0);
@@ -118,11 +113,10 @@ static void soil_stack(void)
 		bytes[i] = 0x55;
 }
 
-static void devices(void **state)
+TEST(devices)
 {
 	struct stat st;
 	struct statfs fs;
-	(void)state;
 	int dir = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || fstatfs(dir, &fs) || fs.f_type != TMPFS_MAGIC)
 		skip();
@@ -163,12 +157,11 @@ static bool file_is_open(dev_t avoid)
 }
 
 /* Every directory on the way counts, for others, not for the owner or the group. */
-static void open_to_all(void **state)
+TEST(open_to_all)
 {
 	static const mode_t closed[] = {0700, 0750, 0770, 0754, 0776};
 	static const char *const dirs[] = {"dir", "dir/sub"};
 	struct stat st;
-	(void)state;
 	unsigned before = count_open_descriptors();
 	assert_int_equal(fstat(top, &st), 0);
 	if (!dir_is_open("."))
@@ -190,10 +183,9 @@ static void open_to_all(void **state)
 }
 
 /* Another file has the name now: who may read that one tells nothing. */
-static void replaced_file(void **state)
+TEST(replaced_file)
 {
 	struct stat st;
-	(void)state;
 	int fd = openat(top, "dir/sub/file", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &st), 0);
 	st.st_ino++;
@@ -202,9 +194,8 @@ static void replaced_file(void **state)
 }
 
 /* Descriptor 0 is one like any other to a daemon whose standard input is closed. */
-static void lowest_descriptor(void **state)
+TEST(lowest_descriptor)
 {
-	(void)state;
 	int saved = fcntl(0, F_DUPFD_CLOEXEC, 100);
 	bool expected = file_is_open(0);
 	int fd = openat(top, "dir/sub/file", O_RDONLY | O_CLOEXEC);
@@ -219,12 +210,4 @@ static void lowest_descriptor(void **state)
 	assert_int_equal(open, expected);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_outside), cmocka_unit_test(target_of_a_link),
-		cmocka_unit_test(devices),         cmocka_unit_test(open_to_all),
-		cmocka_unit_test(replaced_file),   cmocka_unit_test(lowest_descriptor),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+ALL_TESTS(set_up, tear_down)

@@ -1,11 +1,7 @@
 /* The circuit breaker: when it opens, for how long, and who is let through when it is half open. */
 #include "store/client/breaker.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 /* Not 0, and not at the beginning of a slot. */
 static const int64_t start = 1000003;
@@ -30,10 +26,9 @@ static void open_it(struct breaker *breaker, int64_t now)
 	assert_int_equal(breaker->state, BREAKER_OPEN);
 }
 
-static void three_in_a_row(void **state)
+TEST(three_in_a_row)
 {
 	struct breaker b = {0};
-	(void)state;
 	assert_false(note_failure(&b, start));
 	assert_false(note_failure(&b, start));
 	note_success(&b, start);
@@ -45,10 +40,9 @@ static void three_in_a_row(void **state)
 }
 
 /* Two failures in 20 are a tenth, which is not more than one. */
-static void rate(void **state)
+TEST(rate)
 {
 	struct breaker b = {0};
-	(void)state;
 	for (unsigned i = 0; i < 16; i++)
 		note_success(&b, start + i);
 	assert_false(note_failure(&b, start + 20));
@@ -60,10 +54,9 @@ static void rate(void **state)
 }
 
 /* A few requests say nothing of a rate. */
-static void small_sample(void **state)
+TEST(small_sample)
 {
 	struct breaker b = {0};
-	(void)state;
 	for (unsigned i = 0; i < 9; i++) {
 		assert_false(note_failure(&b, start));
 		note_success(&b, start);
@@ -74,9 +67,8 @@ static void small_sample(void **state)
 }
 
 /* What failed more than a minute ago does not count, wherever in its slot that was. */
-static void forgets(void **state)
+TEST(forgets)
 {
-	(void)state;
 	for (int64_t shift = 0; shift < 10000; shift += 499) {
 		struct breaker b = {0};
 		int64_t now = start + shift;
@@ -91,10 +83,9 @@ static void forgets(void **state)
 }
 
 /* The window moves: a server that fails every twentieth request is used for ever. */
-static void healthy_enough(void **state)
+TEST(healthy_enough)
 {
 	struct breaker b = {0};
-	(void)state;
 	for (unsigned i = 1; i < 20000; i++) {
 		int64_t now = start + i * 100;
 		if (i % 20)
@@ -104,12 +95,11 @@ static void healthy_enough(void **state)
 	}
 }
 
-static void doubles(void **state)
+TEST(doubles)
 {
 	static const int64_t expected[] = {20000, 40000, 80000, 160000, 300000, 300000};
 	struct breaker b = {0};
 	int64_t now = start;
-	(void)state;
 	open_it(&b, now);
 	now += 10000;
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
@@ -130,10 +120,9 @@ static void doubles(void **state)
 	assert_true(breaker_allows(&b, now + 10000));
 }
 
-static void half_open(void **state)
+TEST(half_open)
 {
 	struct breaker b = {0};
-	(void)state;
 	open_it(&b, start);
 	const int64_t now = start + 10000;
 	assert_true(breaker_allows(&b, now));
@@ -152,10 +141,9 @@ static void half_open(void **state)
 }
 
 /* Nor do failures of the last minute count for the rate once it has closed. */
-static void closed_again(void **state)
+TEST(closed_again)
 {
 	struct breaker b = {0};
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		note_success(&b, start);
 		assert_int_equal(note_failure(&b, start), i == 9); /* 10 of 20 */
@@ -167,10 +155,9 @@ static void closed_again(void **state)
 }
 
 /* One that was allowed before the breaker opened, and ends later, can be told from the trial. */
-static void late_results(void **state)
+TEST(late_results)
 {
 	struct breaker b = {0};
-	(void)state;
 	assert_true(breaker_allows(&b, start));
 	unsigned before = b.changes;
 	open_it(&b, start);
@@ -182,25 +169,12 @@ static void late_results(void **state)
 	assert_true(b.changes != before);
 }
 
-static void cancel_when_closed(void **state)
+TEST(cancel_when_closed)
 {
 	struct breaker b = {0};
-	(void)state;
 	assert_false(note_failure(&b, start));
 	assert_false(note_failure(&b, start));
 	assert_true(breaker_allows(&b, start));
 	breaker_note_canceled(&b);
 	assert_true(note_failure(&b, start)); /* a cancelled request ends no row */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(three_in_a_row), cmocka_unit_test(rate),
-		cmocka_unit_test(small_sample),   cmocka_unit_test(forgets),
-		cmocka_unit_test(healthy_enough), cmocka_unit_test(doubles),
-		cmocka_unit_test(half_open),      cmocka_unit_test(closed_again),
-		cmocka_unit_test(late_results),   cmocka_unit_test(cancel_when_closed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

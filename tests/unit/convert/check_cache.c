@@ -3,6 +3,7 @@
 #include "work/cache/cache_entry.h"
 #include "work/cache/cache_temp.h"
 #include "work/cache/publish.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ID "000102030405060708090a0b0c0d0e0f10111213"
 
@@ -144,11 +143,10 @@ static int load(void)
 }
 
 /* Under either name, of which the one with its neighbours goes first. */
-static void names(void **state)
+TEST(names)
 {
 	uint64_t size = 0;
 	struct text_buf notes = {0};
-	(void)state;
 	assert_int_equal(load(), -ENOENT);
 	assert_false(cache_has(&cache, &key, &size));
 	publish(false);
@@ -184,9 +182,8 @@ static void names(void **state)
 }
 
 /* The time of last use is that of modification; reading the file does not change it. */
-static void times(void **state)
+TEST(times)
 {
-	(void)state;
 	publish(true);
 	cache_touch(&cache, &key, 1000);
 	assert_int_equal(stat_of(entry(true)).st_mtime, 1000);
@@ -199,10 +196,9 @@ static void times(void **state)
 	assert_int_equal(stat_of(entry(false)).st_mtime, 2000);
 }
 
-static void held(void **state)
+TEST(held)
 {
 	struct handle *first = NULL, *second = NULL;
-	(void)state;
 	assert_int_equal(publish_as(&key, false, 4, &first), 0);
 	assert_true(cache_holds(&cache, &key, first));
 	assert_int_equal(publish_as(&key, false, 5, &second), 0);
@@ -229,9 +225,8 @@ static void write_entry(const char *name, const char *text)
 	close(fd);
 }
 
-static void damaged(void **state)
+TEST(damaged)
 {
-	(void)state;
 	publish(true);
 	write_entry(entry(false), "no conversion");
 	assert_int_equal(load(), 0); /* the other one is good */
@@ -247,10 +242,9 @@ static void damaged(void **state)
 }
 
 /* What may be a user's own is moved away, with what is in it. */
-static void directories(void **state)
+TEST(directories)
 {
 	char aside[CACHE_NAME_SIZE + 64], inner[CACHE_NAME_SIZE + 64];
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		atomic_store(&cache.next_temp, 0); /* the second one finds the name taken */
 		assert_int_equal(mkdirat(cache.dir, entry(false), 0700), 0);
@@ -265,12 +259,11 @@ static void directories(void **state)
 }
 
 /* Of what the machine lacks the entry is not at fault. */
-static void descriptors(void **state)
+TEST(descriptors)
 {
 	struct rlimit before, none;
 	struct handle *handle = NULL;
 	struct gsym_diag diag = {""};
-	(void)state;
 	publish(false);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
@@ -287,10 +280,9 @@ static void descriptors(void **state)
 
 /* ---- Marks ---- */
 
-static void marked(void **state)
+TEST(marked)
 {
 	struct handle *handle = NULL, *other = NULL;
-	(void)state;
 	assert_int_equal(publish_as(&key, false, 4, &handle), 0);
 	const mode_t mode = stat_of(entry(false)).st_mode;
 	assert_false(mode & CACHE_PENDING);
@@ -315,9 +307,8 @@ static void marked(void **state)
 
 /* ---- Limits ---- */
 
-static void tight(void **state)
+TEST(tight)
 {
-	(void)state;
 	cache.limit = 1000;
 	cache.bytes = 500;
 	assert_false(cache_is_tight(&cache));
@@ -331,13 +322,12 @@ static void tight(void **state)
 }
 
 /* The oldest go, down to a tenth below the limit; never what was just made. */
-static void evicted(void **state)
+TEST(evicted)
 {
 	static const char *const digits = "abcdef";
 	struct cache_key keys[6];
 	struct handle *handle;
 	char name[CACHE_NAME_SIZE];
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		keys[i] = key;
 		keys[i].text[strlen(ID) + 1 + OWNER_DIGITS] = digits[i];
@@ -369,9 +359,8 @@ static void evicted(void **state)
 }
 
 /* What there was before is counted. */
-static void counted(void **state)
+TEST(counted)
 {
-	(void)state;
 	publish(false);
 	publish(true);
 	publish(false);
@@ -390,11 +379,10 @@ static void counted(void **state)
 
 /* ---- A full directory ---- */
 
-static void full(void **state)
+TEST(full)
 {
 	static const int errors[] = {-ENOSPC, -EDQUOT, -EROFS, -EIO, -EACCES, -EPERM},
 			 others[] = {0, -ENOMEM, -EBADMSG};
-	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
 		assert_true(cache_error_is_full(errors[i]));
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -420,12 +408,11 @@ static void full(void **state)
 	cache.retry_at = 0;
 }
 
-static void no_directory(void **state)
+TEST(no_directory)
 {
 	struct cache none;
 	uint64_t size;
 	struct handle *handle = NULL;
-	(void)state;
 	assert_int_equal(cache_attach_none(&none, &quiet), 0);
 	assert_true(cache_is_full(&none));
 	assert_string_equal(none.path, "none");
@@ -437,12 +424,11 @@ static void no_directory(void **state)
 }
 
 /* It stays closed, and nothing is left open or allocated of one that was closed. */
-static void closed(void **state)
+TEST(closed)
 {
 	struct cache other;
 	int lowest = dup(STDIN_FILENO);
 	char file[96];
-	(void)state;
 	close(lowest);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(cache_open(&other, path, 1, 0, &quiet, NULL), 0);
@@ -461,12 +447,11 @@ static void closed(void **state)
 }
 
 /* What was kept in memory is published when there is room. */
-static void published_later(void **state)
+TEST(published_later)
 {
 	struct cache_temp temp;
 	struct gsym_diag diag = {""};
 	struct handle *handle = NULL;
-	(void)state;
 	assert_int_equal(cache_temp_open_memory(&cache, &key, &temp, &diag), 0);
 	uint64_t size = write_gsym(temp.fd, 4);
 	assert_int_equal(cache_keep(&cache, &temp, &key, true, size, (struct span){0}, (struct span){0},
@@ -490,11 +475,10 @@ static void published_later(void **state)
 }
 
 /* Other files of the cache, as failures and the index, take room, too. */
-static void other_files(void **state)
+TEST(other_files)
 {
 	static const char text[] = "text";
 	struct gsym_diag diag = {""};
-	(void)state;
 	const uint64_t before = atomic_load(&cache.bytes);
 	assert_int_equal(cache_write_file(&cache, "fc-index", text, sizeof(text), &diag), 0);
 	assert_true(atomic_load(&cache.bytes) > before);
@@ -503,14 +487,4 @@ static void other_files(void **state)
 	assert_non_null(strstr(diag.text, "cannot write none/fc-index"));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(names),       TEST(times),        TEST(held),   TEST(damaged),         TEST(directories),
-		TEST(descriptors), TEST(marked),       TEST(tight),  TEST(evicted),         TEST(counted),
-		TEST(full),        TEST(no_directory), TEST(closed), TEST(published_later), TEST(other_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

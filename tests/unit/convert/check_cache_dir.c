@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "work/cache/cache_temp.h"
 
 enum { BLOCK = 64 * 1024, NAME_SIZE = CACHE_KEY_SIZE + 8 };
@@ -85,7 +84,7 @@ static struct cache_sum evict(const struct place *p, unsigned limit, const char 
 	return cache_dir_evict(p->dir, &bounds, keep, &p->log);
 }
 
-static void owners_keep_their_share(void **state)
+TEST(owners_keep_their_share)
 {
 	const struct place *p = *state;
 	for (unsigned i = 0; i < 3; i++)
@@ -102,7 +101,7 @@ static void owners_keep_their_share(void **state)
 }
 
 /* What the largest share cannot give is not taken from others. */
-static void one_large_file_evicts_no_others(void **state)
+TEST(one_large_file_evicts_no_others)
 {
 	const struct place *p = *state;
 	for (unsigned i = 0; i < 3; i++)
@@ -119,7 +118,7 @@ static void one_large_file_evicts_no_others(void **state)
 }
 
 /* Shares of equal owners shrink in turn, each by last use. */
-static void equal_owners_shrink_alike(void **state)
+TEST(equal_owners_shrink_alike)
 {
 	const struct place *p = *state;
 	for (unsigned i = 0; i < 4; i++)
@@ -132,7 +131,7 @@ static void equal_owners_shrink_alike(void **state)
 }
 
 /* Of equal shares that of the lowest owner is first, whatever the order of the directory. */
-static void first_of_equal_owners(void **state)
+TEST(first_of_equal_owners)
 {
 	const struct place *p = *state;
 	for (uint32_t owner = 3; owner >= 1; owner--)
@@ -146,7 +145,7 @@ static void first_of_equal_owners(void **state)
 }
 
 /* Failures belong to owners, too; entries of earlier versions go, and foreign files stay. */
-static void only_own_files_go(void **state)
+TEST(only_own_files_go)
 {
 	const struct place *p = *state;
 	char failed[NAME_SIZE], earlier[NAME_SIZE];
@@ -177,7 +176,7 @@ static int open_dir(const char *path, int *ret_fd, char **ret_path, const char *
 	return err;
 }
 
-static void directory_is_made(void **state)
+TEST(directory_is_made)
 {
 	const struct place *p = *state;
 	char path[128], *own;
@@ -202,7 +201,7 @@ static void directory_is_made(void **state)
 	umask(mask);
 }
 
-static void directories_that_are_refused(void **state)
+TEST(directories_that_are_refused)
 {
 	const struct place *p = *state;
 	char path[128], *own = NULL;
@@ -250,7 +249,7 @@ int __wrap_flock(int fd, int operation)
 }
 
 /* A daemon that ends closes its own descriptors, while a worker may still have the one that it writes to. */
-static void temporary_file_of_the_dead(void **state)
+TEST(temporary_file_of_the_dead)
 {
 	const struct place *p = *state;
 	struct cache cache = {.path = (char *)p->path, .dir = p->dir};
@@ -269,7 +268,7 @@ static void temporary_file_of_the_dead(void **state)
 }
 
 /* To callers these of a disk or a server would mean that files changed, or that a store failed. */
-static void errors_of_temporary_files(void **state)
+TEST(errors_of_temporary_files)
 {
 	static const struct {
 		int error, result;
@@ -292,18 +291,4 @@ static void errors_of_temporary_files(void **state)
 	assert_int_equal(mkdir(p->path, 0700), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(owners_keep_their_share, setup, teardown),
-		cmocka_unit_test_setup_teardown(directory_is_made, setup, teardown),
-		cmocka_unit_test_setup_teardown(directories_that_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(first_of_equal_owners, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_large_file_evicts_no_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(equal_owners_shrink_alike, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_own_files_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(temporary_file_of_the_dead, setup, teardown),
-		cmocka_unit_test_setup_teardown(errors_of_temporary_files, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -1,6 +1,7 @@
 /* Entries found by the state of a file alone, and locked while they are made. */
 #include "work/cache/cache_find.h"
 #include "work/cache/cache_lock.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct log quiet = {.most = LOG_LEVEL_ERROR};
 static const struct file_state file = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5};
@@ -65,7 +64,7 @@ static void remember(const struct place *p, const char *id, uint64_t size)
 	cache_remember(&p->cache, &input);
 }
 
-static void finds_the_file(void **state)
+TEST(finds_the_file)
 {
 	const struct place *p = *state;
 	expect(p, file.size, -ENOENT, NULL);
@@ -78,7 +77,7 @@ static void finds_the_file(void **state)
 }
 
 /* Ids are of any length, up to that of the longest. */
-static void finds_long_ids(void **state)
+TEST(finds_long_ids)
 {
 	const struct place *p = *state;
 	char id[ID_TEXT_SIZE];
@@ -98,7 +97,7 @@ static void describe(char name[static CACHE_LINK_SIZE], char content[static CONT
 	snprintf(content, CONTENT_DIGITS + 2, "%s-", key.alone);
 }
 
-static void refuses_what_is_no_id(void **state)
+TEST(refuses_what_is_no_id)
 {
 	static const char *const ids[] = {"", "../aa11", "aa 11", "AA11"};
 	const struct place *p = *state;
@@ -121,7 +120,7 @@ static void refuses_what_is_no_id(void **state)
 }
 
 /* With the entry of a file goes what is known of it; without one, after a month. */
-static void forgets(void **state)
+TEST(forgets)
 {
 	const struct place *p = *state;
 	const struct cache_bounds none = {.limit = 0};
@@ -148,7 +147,7 @@ static void forgets(void **state)
 	expect(p, file.size, -ENOENT, NULL);
 }
 
-static void locks_one_entry(void **state)
+TEST(locks_one_entry)
 {
 	const struct place *p = *state;
 	const struct cache_input a = input_of("aa11", 1), b = input_of("bb22", 1);
@@ -168,14 +167,4 @@ static void locks_one_entry(void **state)
 	close(other);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(finds_the_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(finds_long_ids, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_what_is_no_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(forgets, setup, teardown),
-		cmocka_unit_test_setup_teardown(locks_one_entry, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

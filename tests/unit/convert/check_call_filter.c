@@ -8,22 +8,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "gsym/base/bytes.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
 #include "bpf_run.h"
+#include "tests/lib/unit.h"
 
 enum {
 	PROGRAM_MAX = 4096, /* instructions: BPF's limit */
@@ -186,10 +183,9 @@ static const char *const needed[][4] = {
 	{"poll", "ppoll", "ppoll_time64"},
 };
 
-static void needed_calls_are_allowed(void **state)
+TEST(needed_calls_are_allowed)
 {
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		make(m, kinds[k], &p);
@@ -206,10 +202,9 @@ static void needed_calls_are_allowed(void **state)
 }
 
 /* A file is examined without a path, or where the C library cannot, by a call that could take one. */
-static void files_are_examined(void **state)
+TEST(files_are_examined)
 {
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	{
 		uint32_t by_path = m->is_32 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM);
@@ -240,10 +235,9 @@ static const char escaping[] =
 	"io_setup keyctl add_key request_key init_module finit_module kexec_load personality "
 	"ipc shmget msgget semget inotify_init1 fanotify_init select modify_ldt";
 
-static void escaping_calls_are_refused(void **state)
+TEST(escaping_calls_are_refused)
 {
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	{
 		char names[sizeof(escaping)], *rest = names;
@@ -255,14 +249,13 @@ static void escaping_calls_are_refused(void **state)
 }
 
 /* The process that keeps files opens and names them, and no more. */
-static void directory_calls_are_few(void **state)
+TEST(directory_calls_are_few)
 {
 	static const char *const allowed[] = {"openat", "getdents64", "mkdirat", "linkat", "unlinkat"};
 	static const char *const refused[] = {"open",   "openat2", "execve", "execveat", "fork",
 					      "socket", "connect", "mount",  "kill",     "symlinkat",
 					      "ptrace", "chmod",   "ioctl",  "mknodat",  "open_by_handle_at"};
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	{
 		make(m, FILTER_DIRECTORY, &p);
@@ -276,14 +269,13 @@ static void directory_calls_are_few(void **state)
 	}
 }
 
-static void network_calls_are_most(void **state)
+TEST(network_calls_are_most)
 {
 	static const char *const refused[] = {
 		"execve", "execveat",          "fork", "vfork", "ptrace",  "kill",   "tkill",
 		"mount",  "open_by_handle_at", "bpf",  "setns", "unshare", "keyctl", "io_uring_setup",
 		"chroot"};
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	{
 		make(m, FILTER_NETWORK, &p);
@@ -301,11 +293,10 @@ static bool is_s390(const struct machine *m)
 	return m->arch == SCMP_ARCH_S390X;
 }
 
-static void only_threads_are_cloned(void **state)
+TEST(only_threads_are_cloned)
 {
 	const uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SETTLS;
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	for (size_t k = 0; k < 2; k++) {
 		uint64_t thread[6] = {0}, process[6] = {0};
@@ -320,10 +311,9 @@ static void only_threads_are_cloned(void **state)
 	}
 }
 
-static void descriptors_keep_their_owner(void **state)
+TEST(descriptors_keep_their_owner)
 {
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	for (size_t k = 0; k < 2; k++) {
 		const uint64_t duplicate[6] = {3, F_DUPFD_CLOEXEC}, owner[6] = {3, F_SETOWN, 1},
@@ -340,12 +330,11 @@ static void descriptors_keep_their_owner(void **state)
 	}
 }
 
-static void signals_are_for_itself(void **state)
+TEST(signals_are_for_itself)
 {
 	const uint64_t own[6] = {(uint64_t)getpid(), 1, SIGABRT},
 		       other[6] = {(uint64_t)getppid(), 1, SIGABRT};
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	for (size_t k = 0; k < 2; k++) {
 		make(m, kinds[k], &p);
@@ -355,11 +344,10 @@ static void signals_are_for_itself(void **state)
 }
 
 /* socketcall(2), where there is one, sends and receives on sockets that are open, and makes none. */
-static void socketcall_makes_no_socket(void **state)
+TEST(socketcall_makes_no_socket)
 {
 	enum { SOCKET = 1, CONNECT = 3, SENDMSG = 16, RECVMSG = 17 };
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	{
 		const uint64_t calls[][6] = {{SOCKET}, {CONNECT}, {SENDMSG}, {RECVMSG}};
@@ -370,10 +358,9 @@ static void socketcall_makes_no_socket(void **state)
 }
 
 /* Calls of another architecture have other numbers: seccomp's own test comes first. */
-static void other_architectures_are_refused(void **state)
+TEST(other_architectures_are_refused)
 {
 	struct program p;
-	(void)state;
 	EACH_MACHINE(m)
 	{
 		static const uint64_t zeros[6];
@@ -431,19 +418,7 @@ static int print_refused(const char *machine, char **names)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(needed_calls_are_allowed),
-		cmocka_unit_test(files_are_examined),
-		cmocka_unit_test(escaping_calls_are_refused),
-		cmocka_unit_test(directory_calls_are_few),
-		cmocka_unit_test(network_calls_are_most),
-		cmocka_unit_test(only_threads_are_cloned),
-		cmocka_unit_test(descriptors_keep_their_owner),
-		cmocka_unit_test(signals_are_for_itself),
-		cmocka_unit_test(socketcall_makes_no_socket),
-		cmocka_unit_test(other_architectures_are_refused),
-	};
 	if (argc > 2 && strcmp(argv[1], "--allows") == 0)
 		return print_refused(argv[2], argv + 3);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -1,14 +1,10 @@
 /* Call sites listed in a file, put into records: with each allocation failing, too. Linked with --wrap. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "pool_text.h"
 
 #include "convert/finish/callsites.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 
@@ -110,18 +106,9 @@ static void every_allocation(const char *text, bool append, int err)
 	assert_true(rounds > 3);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-	(void)state;
 	every_allocation(list, false, 0);
 	every_allocation(list, true, 0);
 	every_allocation(missing, false, -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_allocation_may_fail),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

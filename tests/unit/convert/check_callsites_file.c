@@ -1,12 +1,8 @@
 /* Lists of call sites: what is taken from them, and where each kind of mistake is reported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/finish/callsites_file.h"
 #include "gsym/base/diag.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +32,7 @@ static void assert_refused(const char *text, size_t size, int err, const char *m
 	assert_null(file);
 }
 
-static void everything(void **state)
+TEST(everything)
 {
 	static const char text[] = "%not a directive\nfunctions:\n- name: first\n"
 				   "  callsites:\n  - return_offset: 24\n    match_regex: [a, 'b.*', \"\"]\n"
@@ -46,7 +42,6 @@ static void everything(void **state)
 				   "- {name: last, callsites: [{return_offset: 0, match_regex: null}]}\n";
 	/* Without its first line, which begins like a directive. */
 	struct callsites_file *file = accepted(strchr(text, '\n'), strlen(strchr(text, '\n')));
-	(void)state;
 	assert_int_equal(file->functions.n, 4);
 	assert_int_equal(file->sites.n, 3);
 	assert_int_equal(file->patterns.n, 3);
@@ -98,7 +93,7 @@ static void assert_offset(const char *number, uint64_t expected)
 	callsites_file_free(file);
 }
 
-static void offsets(void **state)
+TEST(offsets)
 {
 	static const char *const wrong[] = {"010",
 					    "0x",
@@ -117,7 +112,6 @@ static void offsets(void **state)
 					    "0x10000000000000000",
 					    "'1 '",
 					    "99999999999999999999999"};
-	(void)state;
 	assert_offset("0", 0);
 	assert_offset("9", 9);
 	assert_offset("10", 10);
@@ -139,7 +133,7 @@ static void offsets(void **state)
 	}
 }
 
-static void mistakes(void **state)
+TEST(mistakes)
 {
 	static const struct {
 		const char *text, *message;
@@ -200,13 +194,12 @@ static void mistakes(void **state)
 		 "list:2:1: more than one document: put all functions into one list"},
 		{"functions: [", "list:2:1: not YAML: did not find expected node content"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_refused(cases[i].text, strlen(cases[i].text), -EINVAL, cases[i].message);
 }
 
 /* A directive is a line that begins with '%', after any of YAML's line breaks. */
-static void directives(void **state)
+TEST(directives)
 {
 	static const struct {
 		const char *text;
@@ -221,7 +214,6 @@ static void directives(void **state)
 	static const char *const fine[] = {
 		" %",        "\xe2\x80\xaa%", "\xe2\x81\xa9%", "\xe3\x80\xa8%", "\xe1\x80\xa9%",
 		"\xc3\x85%", "\xc2\xa5%"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char message[100];
 		snprintf(message, sizeof(message), "list:%u:1: directives are not supported: remove the line",
@@ -235,10 +227,9 @@ static void directives(void **state)
 	}
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
 	char *text = malloc(CALLSITES_FILE_MAX + 100);
-	(void)state;
 	if (!text)
 		abort();
 	for (size_t more = 0; more < 2; more++) {
@@ -265,11 +256,10 @@ static void sizes(void **state)
 	assert_refused(NULL, 0, -EINVAL, "list:1:1: empty file: start it with 'functions:'");
 }
 
-static void encodings(void **state)
+TEST(encodings)
 {
 	struct callsites_file *file = NULL;
 	struct gsym_diag diag = {""};
-	(void)state;
 	callsites_file_free(accepted("\xef\xbb\xbf"
 				     "functions: []",
 				     16));
@@ -281,13 +271,12 @@ static void encodings(void **state)
 			 -EINVAL);
 }
 
-static void from_a_file(void **state)
+TEST(from_a_file)
 {
 	char path[] = "/tmp/callsites_XXXXXX";
 	int fd = mkstemp(path);
 	struct callsites_file *file = NULL;
 	struct gsym_diag diag = {""};
-	(void)state;
 	assert_true(fd >= 0);
 	dprintf(fd, "functions:\n");
 	for (int i = 0; i < 3000; i++) /* longer than any buffer */
@@ -303,14 +292,4 @@ static void from_a_file(void **state)
 	assert_int_equal(callsites_file_read(path, &file, &diag), -ENOENT);
 	assert_non_null(strstr(diag.text, path));
 	assert_int_equal(callsites_file_read("/", &file, &diag), -EISDIR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything),  cmocka_unit_test(offsets), cmocka_unit_test(mistakes),
-		cmocka_unit_test(directives),  cmocka_unit_test(sizes),   cmocka_unit_test(encodings),
-		cmocka_unit_test(from_a_file),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

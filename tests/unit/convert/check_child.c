@@ -2,15 +2,11 @@
  * Worker processes: what they are given, how long their client waits for them, how they end. The worker is
  * this program itself, which acts by its mode.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "work/worker/child.h"
 #include "work/worker/fork_loop.h"
 #include "gsym/base/sanitizer.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,12 +137,11 @@ static int letter_fd(char letter)
 	return fds[0];
 }
 
-static void what_it_is_given(void **state)
+TEST(what_it_is_given)
 {
 	sigset_t usr2;
 	int fds[4];
 	struct child_order order = order_of("tells");
-	(void)state;
 	/* Two that execve(2) does not close, the first where those of an order may go. */
 	const int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 20);
 	assert_in_range(low, 4, 7);
@@ -212,12 +207,11 @@ static void assert_not_started(const char *mode, int err, const char *message)
 	assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 
-static void what_is_no_worker(void **state)
+TEST(what_is_no_worker)
 {
 	struct child_order order = order_of("tells");
 	struct child child;
 	struct gsym_diag diag = {""};
-	(void)state;
 	assert_not_started("quits", -ECHILD, "is not the gsym program of version");
 	assert_not_started("newer", -ECHILD, "is not the gsym program of version");
 	assert_not_started("fails", -ECHILD, "is not the gsym program of version");
@@ -237,12 +231,11 @@ static void what_is_no_worker(void **state)
 	assert_non_null(strstr(diag.text, "Bad file descriptor"));
 }
 
-static void starting_is_stopped(void **state)
+TEST(starting_is_stopped)
 {
 	struct child_order order = order_of("hangs");
 	struct child child;
 	struct gsym_diag diag = {""};
-	(void)state;
 	order.stop_fd = letter_fd('x');
 	assert_int_equal(child_start(&order, &child, &diag), -ECANCELED);
 	assert_string_equal(diag.text, "the daemon is shutting down");
@@ -260,12 +253,11 @@ static void make_pair(int pair[2])
 	assert_true(fcntl(pair[0], F_GETFD) & fcntl(pair[1], F_GETFD) & FD_CLOEXEC);
 }
 
-static void until_the_deadline(void **state)
+TEST(until_the_deadline)
 {
 	int pair[2], fd;
 	union worker_message msg;
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
-	(void)state;
 	make_pair(pair);
 	const struct child child = {.sock = pair[0]};
 	alarm(HUNG_SECONDS);
@@ -297,12 +289,11 @@ static void until_the_deadline(void **state)
 }
 
 /* A worker that ended without reading what it was sent has closed its side. */
-static void unread_messages(void **state)
+TEST(unread_messages)
 {
 	int pair[2];
 	union worker_message msg;
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
-	(void)state;
 	make_pair(pair);
 	const struct child child = {.sock = pair[0]};
 	assert_int_equal(worker_send(pair[0], &ready.head, WORKER_READY, -1), 0);
@@ -316,11 +307,10 @@ static void unread_messages(void **state)
 	assert_false(child_has_gone(-EIO));
 }
 
-static void ends_by_force(void **state)
+TEST(ends_by_force)
 {
 	struct child_order order = order_of("stays");
 	struct child child;
-	(void)state;
 	assert_int_equal(child_start(&order, &child, NULL), 0);
 	int64_t begin = monotonic_ms();
 	int status = child_finish(&child, NULL); /* it does not care about the socket */
@@ -332,11 +322,10 @@ static void ends_by_force(void **state)
 	assert_true(WIFSIGNALED(child_finish(&child, NULL)));
 }
 
-static void ends_unseen(void **state)
+TEST(ends_unseen)
 {
 	struct child_order order = order_of("tells");
 	struct child child;
-	(void)state;
 	assert_int_equal(child_start(&order, &child, NULL), 0);
 	child_kill(&child);
 	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
@@ -346,13 +335,12 @@ static void ends_unseen(void **state)
 }
 
 /* The program itself: a worker that is left alone ends, and has failed if it had nothing to do at all. */
-static void program_ends(void **state)
+TEST(program_ends)
 {
 	static const struct {
 		const char *mode;
 		int status;
 	} cases[] = {{"scan", 0}, {"zygote", 0}, {"store", 1}, {"convert", 1}, {"fetch", 1}};
-	(void)state;
 	for (size_t i = 0; gsym_program && i < sizeof(cases) / sizeof(*cases); i++) {
 		struct child_order order = order_of(cases[i].mode);
 		struct child child;
@@ -367,9 +355,8 @@ static void program_ends(void **state)
 }
 
 /* One that identifies files: of each its identity, until it is asked for something else. */
-static void program_scans(void **state)
+TEST(program_scans)
 {
-	(void)state;
 	for (int wrong = 0; gsym_program && wrong < 3; wrong++) {
 		struct child_order order = order_of("scan");
 		struct child child;
@@ -453,11 +440,10 @@ static void give(const struct child *worker, char letter)
 	close(fd);
 }
 
-static void forked_workers(void **state)
+TEST(forked_workers)
 {
 	struct child zygote = start_zygote(), worker, other;
 	union worker_message msg;
-	(void)state;
 	ask_for_worker(&zygote, 2, &worker);
 	ask_for_worker(&zygote, 0, &other);
 	give(&worker, 'x');
@@ -474,12 +460,11 @@ static void forked_workers(void **state)
 	assert_int_equal(WEXITSTATUS(child_finish(&other, NULL)), 9);
 }
 
-static void wrong_orders(void **state)
+TEST(wrong_orders)
 {
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	struct worker_fork order = {.n_fds = 1};
 	struct worker_opened opened = {.head = {0}};
-	(void)state;
 	struct child zygote = start_zygote(), worker;
 	worker_send(zygote.sock, &ready.head, WORKER_READY, never[0]);
 	assert_int_equal(WEXITSTATUS(child_finish(&zygote, NULL)), EPROTO);
@@ -505,15 +490,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "worker") == 0)
 		return act(argv[2], argv[3]);
 	gsym_program = argc > 1 ? argv[1] : NULL;
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(program_ends),        cmocka_unit_test(program_scans),
-		cmocka_unit_test(what_it_is_given),    cmocka_unit_test(what_is_no_worker),
-		cmocka_unit_test(starting_is_stopped), cmocka_unit_test(until_the_deadline),
-		cmocka_unit_test(unread_messages),     cmocka_unit_test(ends_unseen),
-		cmocka_unit_test(forked_workers),      cmocka_unit_test(wrong_orders),
-		cmocka_unit_test(ends_by_force),
-	};
 	if (pipe2(never, O_CLOEXEC))
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

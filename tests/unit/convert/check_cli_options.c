@@ -1,15 +1,10 @@
 /* The command line of a command: kinds of options and their values, operands, and what is refused. */
 #include "cli/command/message.h" /* has a function called as a macro of cmocka */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "cli/command/cli_options.h"
 #include "gsym/base/text_buf.h"
 #include "gsym/render/render.h"
+#include "tests/lib/unit.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -164,9 +159,8 @@ static const struct {
 	{"", "a", "extra operand 'a'"},
 };
 
-static void command_lines(void **state)
+TEST(command_lines)
 {
-	(void)state;
 	struct text_buf out = {0};
 	int status;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -182,9 +176,8 @@ static void command_lines(void **state)
 	text_deinit(&out);
 }
 
-static void required(void **state)
+TEST(required)
 {
-	(void)state;
 	const struct command command = {.name = "made", .operands = "[FILE]", .options = with_required},
 			     none = {.name = "made", .operands = "[FILE]"};
 	struct text_buf out = {0};
@@ -200,9 +193,8 @@ static void required(void **state)
 }
 
 /* A list has so many elements, and NULL after them. */
-static void lists(void **state)
+TEST(lists)
 {
-	(void)state;
 	const struct command command = {.name = "made", .operands = "", .options = rows};
 	struct text_buf words = {0}, out = {0};
 	int status;
@@ -221,9 +213,8 @@ static void lists(void **state)
 }
 
 /* Help and version end the command well. */
-static void texts(void **state)
+TEST(texts)
 {
-	(void)state;
 	static const char *const words[] = {"-h", "--help", "-V", "--version", "-f --he", "x y -h"};
 	const struct command command = {.name = "made", .operands = "", .summary = "Makes", .options = rows};
 	struct text_buf out = {0};
@@ -248,15 +239,4 @@ static void texts(void **state)
 		free(text);
 	}
 	text_deinit(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(command_lines),
-		cmocka_unit_test(required),
-		cmocka_unit_test(lists),
-		cmocka_unit_test(texts),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* The files of a conversion before its worker starts: what is wrong with one decides what is remembered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "work/cache/publish.h"
 #include "work/run/convert_job.h"
+#include "tests/lib/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -143,7 +139,7 @@ static void assert_fails(struct fixture *f, enum verdict verdict, int err, const
 	assert_int_equal(count_entries(f->cache_path), 0);
 }
 
-static void all_are_opened(void **state)
+TEST(all_are_opened)
 {
 	struct fixture *f = *state;
 	assert_int_equal(job_prepare(job_of(f)), 0);
@@ -157,7 +153,7 @@ static void all_are_opened(void **state)
 }
 
 /* Of either file: none of that name, or another one, is a file that changed since it was scanned. */
-static void replaced(void **state)
+TEST(replaced)
 {
 	struct fixture *f = *state;
 	char link[128];
@@ -178,7 +174,7 @@ static void replaced(void **state)
 }
 
 /* What the machine lacks is never taken for a fault of the file. */
-static void machine(void **state)
+TEST(machine)
 {
 	struct fixture *f = *state;
 	static char name[NAME_MAX + 2];
@@ -194,7 +190,7 @@ static void machine(void **state)
 	assert_fails(f, VERDICT_TRANSIENT, -EIO, "cannot make a file in memory: Cannot allocate memory");
 }
 
-static void descriptors(void **state)
+TEST(descriptors)
 {
 	struct fixture *f = *state;
 	struct rlimit was, less;
@@ -217,7 +213,7 @@ static void descriptors(void **state)
 }
 
 /* A cache that is full is replaced by memory, of which it may have none left. */
-static void full_cache(void **state)
+TEST(full_cache)
 {
 	struct fixture *f = *state;
 	atomic_store(&f->cache.retry_at, INT64_MAX);
@@ -238,7 +234,7 @@ static void full_cache(void **state)
 }
 
 /* Either file may change while it is converted; then what a worker says of it is not taken. */
-static void changed_later(void **state)
+TEST(changed_later)
 {
 	struct fixture *f = *state;
 	const struct worker_fragment none = {.output_size = 0}, some = {.output_size = 1};
@@ -256,15 +252,4 @@ static void changed_later(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_are_opened, setup, teardown),
-		cmocka_unit_test_setup_teardown(replaced, setup, teardown),
-		cmocka_unit_test_setup_teardown(machine, setup, teardown),
-		cmocka_unit_test_setup_teardown(descriptors, setup, teardown),
-		cmocka_unit_test_setup_teardown(full_cache, setup, teardown),
-		cmocka_unit_test_setup_teardown(changed_later, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -3,16 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/cache/failure_record.h"
 #include "work/types/convert_types.h"
 #include "work/run/convert_job.h"
@@ -399,7 +395,7 @@ static struct outcome run(const char *want)
 #define END   " pid(0) finish "
 #define LAST  " offer close"
 
-static void messages(void **state)
+TEST(messages)
 {
 	static const struct {
 		struct receipt messages[8];
@@ -459,7 +455,6 @@ static void messages(void **state)
 		 BEGIN "receive fragment receive kill" END "decide(EPROTO)" LAST,
 		 VERDICT_CRASHED},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		with = (struct script){.share = SHARE_CONVERT,
 				       .take_fragment_err = table[i].take_fragment_err};
@@ -471,7 +466,7 @@ static void messages(void **state)
 }
 
 /* While the store may still send it. */
-static void either(void **state)
+TEST(either)
 {
 	static const struct {
 		struct step polls[8];
@@ -509,7 +504,6 @@ static void either(void **state)
 		 true,
 		 91002},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		with = (struct script){
 			.share = SHARE_CONVERT, .has_store = true, .arrives_at = table[i].arrives_at};
@@ -527,9 +521,8 @@ static void either(void **state)
 }
 
 /* What ends it before a worker works. */
-static void before(void **state)
+TEST(before)
 {
-	(void)state;
 	with = (struct script){.prepare_err = -EACCES};
 	struct outcome out = run("prepare close");
 	assert_true(out.verdict == VERDICT_TRANSIENT && out.err == -EACCES && n_given == 0);
@@ -545,9 +538,8 @@ static void before(void **state)
 }
 
 /* Its exit status tells why it has gone; what else is wrong with the order does not. */
-static void order_that_fails(void **state)
+TEST(order_that_fails)
 {
-	(void)state;
 	with = (struct script){.share = SHARE_CONVERT, .send_err = -EPIPE};
 	assert_int_equal(run(BEGIN "receive" END "decide(0)" LAST).verdict, VERDICT_CRASHED);
 	with = (struct script){.share = SHARE_CONVERT, .send_err = -ENOBUFS};
@@ -555,9 +547,8 @@ static void order_that_fails(void **state)
 }
 
 /* Where the cache is full, once more. */
-static void in_memory(void **state)
+TEST(in_memory)
 {
-	(void)state;
 	with = (struct script){.share = SHARE_CONVERT,
 			       .no_room = true,
 			       .messages = {{0, WORKER_DONE}, {0, 0}, {0, WORKER_DONE}}};
@@ -565,13 +556,4 @@ static void in_memory(void **state)
 		run(BEGIN "receive receive" END "decide(0)" LAST
 			  " prepare-in-memory start pid(4711) receive receive" END "decide(0)" LAST);
 	assert_true(out.verdict == VERDICT_READY && n_given == 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages),         cmocka_unit_test(either),    cmocka_unit_test(before),
-		cmocka_unit_test(order_that_fails), cmocka_unit_test(in_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

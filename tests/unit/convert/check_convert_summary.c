@@ -1,9 +1,4 @@
 /* What is told of a conversion, and of a comparison. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/convert/summary.h"
 
@@ -12,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/lib/unit.h"
 
 static void check(const struct convert_summary *summary, const char *expected)
 {
@@ -26,9 +23,8 @@ static void check(const struct convert_summary *summary, const char *expected)
 }
 
 /* The line that tells where functions come from. */
-static void sources(void **state)
+TEST(sources)
 {
-	(void)state;
 	static const struct {
 		struct convert_summary summary;
 		const char *expected;
@@ -64,17 +60,15 @@ static void sources(void **state)
 
 #define FUNCTIONS "functions: 0 from the DWARF of 0 units, 0 from symbols\nwritten: 0, 0 duplicates dropped\n"
 
-static void heads(void **state)
+TEST(heads)
 {
-	(void)state;
 	const struct convert_summary summary = {.arch = "x86_64", .output_size = 77, .widened = true};
 	check(&summary, "input: in (x86_64)\n"
 			"output: out, 77 bytes of GSYM version 2: version 1 cannot hold them\n" FUNCTIONS);
 }
 
-static void oddities(void **state)
+TEST(oddities)
 {
-	(void)state;
 	struct convert_oddity odd[] = {{"one", 2, ".debug_info at 0x4"}, {"two", 5, ""}};
 	const struct convert_summary summary = {
 		.oddities = odd, .n_oddities = 2, .missing = (char *)"a.debug\nb\n"};
@@ -84,9 +78,8 @@ static void oddities(void **state)
 }
 
 /* Sections with code, up to a number of them. */
-static void layout(void **state)
+TEST(layout)
 {
-	(void)state;
 	enum { SECTIONS = 20, PRINTED = 16 };
 	struct convert_section sections[SECTIONS];
 	for (size_t n = PRINTED; n <= PRINTED + 1; n++) {
@@ -114,9 +107,8 @@ static void layout(void **state)
 	}
 }
 
-static void json(void **state)
+TEST(json)
 {
-	(void)state;
 	char path[] = "/tmp/check_summary.XXXXXX", text[1000];
 	struct convert_oddity odd[] = {{"\"one\"", 2, "x"}, {"two", 5, ""}};
 	struct convert_section sections[] = {{0x10, 4, true, ".text"}, {0x20, 8, false, ".\"data"}};
@@ -160,9 +152,8 @@ static void json(void **state)
 	assert_string_equal(diag.text, "/dev/full: No space left on device");
 }
 
-static void comparison(void **state)
+TEST(comparison)
 {
-	(void)state;
 	struct verify_report report = {.units = 1, .functions = 2, .addresses = 30};
 	for (unsigned round = 0; round < 2; round++) {
 		char *text = NULL, expected[1000];
@@ -185,13 +176,4 @@ static void comparison(void **state)
 		verify_add_example(&report, VERIFY_DAMAGED, "two");
 		verify_add_example(&report, VERIFY_MISSING, "none");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sources), cmocka_unit_test(heads), cmocka_unit_test(oddities),
-		cmocka_unit_test(layout),  cmocka_unit_test(json),  cmocka_unit_test(comparison),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

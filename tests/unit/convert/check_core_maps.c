@@ -1,12 +1,8 @@
 /* The files that were mapped in a process: core files of either class and byte order, cut and crafted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/lookup/core_maps.h"
 #include "gsym/codec/buf.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -155,9 +151,8 @@ static uint8_t *make_core(const struct core_kind *kind, const struct segment_row
 	return (uint8_t *)b.bytes.v;
 }
 
-static void kinds(void **state)
+TEST(kinds)
 {
-	(void)state;
 	/* Only what a segment says is not executable is not; segments are in no order. */
 	static const struct segment_row rows[] = {
 		{PT_LOAD, PF_R, 0x4800, 0x1000},        {PT_LOAD, PF_R, 0x7000, 0x1000},
@@ -186,9 +181,8 @@ static void kinds(void **state)
 }
 
 /* An address is of the last segment that begins at or before it, if that reaches to it. */
-static void segments(void **state)
+TEST(segments)
 {
-	(void)state;
 	const struct core_kind kind = {.wide = true, .type = ET_CORE};
 	struct text_buf out = {0};
 	static const struct {
@@ -216,9 +210,8 @@ static void segments(void **state)
 }
 
 /* A count that the note has no space for; with the fourth file the names of the others are its numbers. */
-static void counts(void **state)
+TEST(counts)
 {
-	(void)state;
 	const struct core_kind kind = {.wide = true, .type = ET_CORE};
 	struct text_buf out = {0};
 	static const struct {
@@ -237,9 +230,8 @@ static void counts(void **state)
 }
 
 /* Headers of what is no core file, and one whose notes have no list. */
-static void others(void **state)
+TEST(others)
 {
-	(void)state;
 	static const char no_core[] = "not an ELF core file, or truncated";
 	struct core_kind kind = {.wide = true, .type = ET_CORE};
 	struct text_buf out = {0};
@@ -258,9 +250,8 @@ static void others(void **state)
 }
 
 /* Segments of notes that are too short for what is in them, and a path that is no file. */
-static void short_notes(void **state)
+TEST(short_notes)
 {
-	(void)state;
 	const struct core_kind kind = {.wide = true, .type = ET_CORE, .n_segments = 1};
 	const struct segment_row row = {.type = PT_NOTE};
 	struct text_buf out = {0};
@@ -293,9 +284,8 @@ static void short_notes(void **state)
 }
 
 /* Several segments of notes are read up to a limit for all of them, and the first list is told. */
-static void several_notes(void **state)
+TEST(several_notes)
 {
-	(void)state;
 	const struct core_kind kind = {.wide = true, .type = ET_CORE, .n_segments = 3};
 	const struct segment_row note = {.type = PT_NOTE};
 	struct text_buf out = {0};
@@ -338,11 +328,4 @@ static int remove_file(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),  cmocka_unit_test(segments),    cmocka_unit_test(counts),
-		cmocka_unit_test(others), cmocka_unit_test(short_notes), cmocka_unit_test(several_notes),
-	};
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+ALL_TESTS(make_file, remove_file)

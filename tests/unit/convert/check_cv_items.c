@@ -1,14 +1,10 @@
 /* Names of inlined functions of PDB files: items, their scopes and classes, and what they cost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/codeview/cv_format.h"
 #include "convert/codeview/cv_items.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/bytes.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -125,7 +121,7 @@ static void assert_no_name(struct fixture *f, uint32_t item)
 	assert_false(budget.exceeded);
 }
 
-static void functions_and_scopes(void **state)
+TEST(functions_and_scopes)
 {
 	struct fixture *f = *state;
 	uint32_t plain = ITEM(f, LF_FUNC_ID, "plain", 0, 7);
@@ -155,7 +151,7 @@ static void functions_and_scopes(void **state)
 }
 
 /* The parts of a list have no lists themselves, and are strings. */
-static void lists_of_strings(void **state)
+TEST(lists_of_strings)
 {
 	struct fixture *f = *state;
 	uint32_t one = ITEM(f, LF_STRING_ID, "one", 0), two = ITEM(f, LF_STRING_ID, "two", 0);
@@ -188,7 +184,7 @@ static uint32_t add_type(struct fixture *f, uint16_t kind, size_t before, uint16
 	return add_record(&f->types, kind, bytes, before + (sized ? 2 : 0) + more, name);
 }
 
-static void classes(void **state)
+TEST(classes)
 {
 	static const struct {
 		uint16_t kind;
@@ -223,7 +219,7 @@ static void classes(void **state)
 }
 
 /* A name without an end is none; what was searched for it is paid. */
-static void endless_names(void **state)
+TEST(endless_names)
 {
 	struct fixture *f = *state;
 	const uint8_t payload[] = {0, 0, 0, 0, 7, 0, 0, 0, 'a', 'b', 'c', 'd'};
@@ -242,13 +238,4 @@ static void endless_names(void **state)
 	assert_int_equal(budget.left, 100);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(functions_and_scopes, setup, teardown),
-		cmocka_unit_test_setup_teardown(lists_of_strings, setup, teardown),
-		cmocka_unit_test_setup_teardown(classes, setup, teardown),
-		cmocka_unit_test_setup_teardown(endless_names, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

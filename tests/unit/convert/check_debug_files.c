@@ -3,6 +3,7 @@
 
 #include "convert/object/dsym.h"
 #include "convert/object/object_open.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,8 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- Files that exist only here ---- */
 
@@ -166,10 +165,9 @@ static const char *const dirs[] = {"/d", "/e", NULL};
 
 #define IN_BUILD_ID "/d/.build-id/ab/cdef12.debug\n/e/.build-id/ab/cdef12.debug\n"
 
-static void by_id(void **state)
+TEST(by_id)
 {
 	struct object_file o = own_file("/x/prog", 4);
-	(void)state;
 	assert_debug_file(&o, dirs, NULL, IN_BUILD_ID "/d/x/prog\n/e/x/prog\n");
 	assert_debug_file(&o, NULL, NULL, "");
 	files[0] = (struct virtual_file){
@@ -198,10 +196,9 @@ static void by_id(void **state)
 
 #define BESIDE "/x/a.dbg\n/x/.debug/a.dbg\n/d/x/a.dbg\n/e/x/a.dbg\n"
 
-static void by_link(void **state)
+TEST(by_link)
 {
 	struct object_file o = own_file("/x/prog", 0);
-	(void)state;
 	add_link(&o, "a.dbg", NULL);
 	assert_debug_file(&o, dirs, NULL, BESIDE);
 	assert_debug_file(&o, NULL, NULL, "/x/a.dbg\n/x/.debug/a.dbg\n");
@@ -245,12 +242,11 @@ static void by_link(void **state)
 }
 
 /* A kernel module, which may be compressed: its path below the debug directories, with /usr and without. */
-static void by_path(void **state)
+TEST(by_path)
 {
 	struct object_file o = own_file("/usr/lib/m/mod.ko.xz", 4);
 	static const char *const one[] = {"/d", NULL};
 #define BEFORE "/d/.build-id/ab/cdef12.debug\n"
-	(void)state;
 	assert_debug_file(&o, one, NULL, BEFORE "/d/usr/lib/m/mod.ko.xz\n/d/lib/m/mod.ko.xz\n");
 	o.inflated.size = 1;
 	assert_debug_file(&o, one, NULL, BEFORE "/d/usr/lib/m/mod.ko\n/d/lib/m/mod.ko\n");
@@ -276,10 +272,9 @@ static void by_path(void **state)
 }
 
 /* A path that has no room for what follows is not opened. */
-static void long_paths(void **state)
+TEST(long_paths)
 {
 	static char path[5000], want[8192];
-	(void)state;
 	for (size_t size = 4070; size < 4090; size++) {
 		struct object_file o = own_file(path, 0);
 		memset(path, 'x', size);
@@ -302,9 +297,8 @@ static void long_paths(void **state)
 
 /* ---- Fetched files ---- */
 
-static void fetched_files(void **state)
+TEST(fetched_files)
 {
-	(void)state;
 	for (int k = 0; k < 6; k++) {
 		struct object_file o = own_file("/x/prog", k == 4 ? 1 : 4), *found = (void *)1;
 		struct convert_opener none = {.open = open_virtual};
@@ -322,10 +316,9 @@ static void fetched_files(void **state)
 }
 
 /* Ids of two bytes and of 64 are asked for, too. */
-static void shortest_and_longest_id(void **state)
+TEST(shortest_and_longest_id)
 {
 	struct object_file o = own_file("/x/prog", 2), *found = NULL;
-	(void)state;
 	files[0] = (struct virtual_file){"f", {0xab, 0xcd}, 2, true, NULL};
 	fetched = 0;
 	assert_int_equal(fetch_debug_file(&o, &found), 0);
@@ -338,11 +331,10 @@ static void shortest_and_longest_id(void **state)
 }
 
 /* Any number is that of a file, also that of standard input where this was closed. */
-static void lowest_descriptor(void **state)
+TEST(lowest_descriptor)
 {
 	struct object_file o = own_file("/x/prog", 4), *found = NULL;
 	int kept = dup(STDIN_FILENO);
-	(void)state;
 	files[0] = (struct virtual_file){"f", {0xab, 0xcd, 0xef, 0x12}, 4, true, NULL};
 	fetched = 0;
 	close(STDIN_FILENO);
@@ -357,11 +349,10 @@ static void lowest_descriptor(void **state)
 
 /* ---- Names ---- */
 
-static void link_names(void **state)
+TEST(link_names)
 {
 	struct object_file o = own_file("/x/prog", 4);
 	char name[64];
-	(void)state;
 	assert_false(debug_link_name(&o, name, sizeof(name)));
 	assert_true(debug_file_name(&o, name, sizeof(name)));
 	assert_string_equal(name, ".build-id/ab/cdef12.debug");
@@ -411,9 +402,8 @@ static void assert_alternate(struct object_file *o, const char *path, const char
 	forget(o);
 }
 
-static void alternate_files(void **state)
+TEST(alternate_files)
 {
-	(void)state;
 	for (int sup = 0; sup < 2; sup++) {
 		struct object_file o = own_file("/x/prog", 4);
 		assert_null(alternate_name(&o));
@@ -484,18 +474,4 @@ static int all_closed(void **state)
 	return open;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(by_id, all_closed),
-		cmocka_unit_test_teardown(by_link, all_closed),
-		cmocka_unit_test_teardown(by_path, all_closed),
-		cmocka_unit_test_teardown(long_paths, all_closed),
-		cmocka_unit_test_teardown(fetched_files, all_closed),
-		cmocka_unit_test_teardown(shortest_and_longest_id, all_closed),
-		cmocka_unit_test_teardown(lowest_descriptor, all_closed),
-		cmocka_unit_test_teardown(link_names, all_closed),
-		cmocka_unit_test_teardown(alternate_files, all_closed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(NULL, all_closed)

@@ -2,15 +2,11 @@
 #include "work/run/debuginfod.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/worker/child.h"
 #include "tests/unit/wrap_malloc.h"
 
@@ -71,7 +67,7 @@ static uint32_t choose(struct fetcher *f, const char *expected)
 
 /* ---- The list ---- */
 
-static void lists(void **state)
+TEST(lists)
 {
 	static const char *const rows[][2] = {
 		{"", ""},
@@ -83,7 +79,6 @@ static void lists(void **state)
 		{"http://a http://ab http://aa", "http://a http://ab http://aa"},
 		{"http://ab http://a", "http://ab http://a"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct fetcher f;
 		assert_int_equal(begin(&f, rows[i][0]), 0);
@@ -93,11 +88,10 @@ static void lists(void **state)
 	}
 }
 
-static void too_many(void **state)
+TEST(too_many)
 {
 	char urls[FETCH_SERVERS_MAX * 12 + 24] = "";
 	struct fetcher f;
-	(void)state;
 	for (unsigned i = 0; i < FETCH_SERVERS_MAX; i++)
 		snprintf(urls + strlen(urls), sizeof(urls) - strlen(urls), "http://%02u ", i);
 	assert_int_equal(begin(&f, urls), 0);
@@ -113,11 +107,10 @@ static void too_many(void **state)
 }
 
 /* All of them fit into what is sent to the worker that is their client. */
-static void too_long(void **state)
+TEST(too_long)
 {
 	char urls[WORKER_PATH_MAX + 16];
 	struct fetcher f;
-	(void)state;
 	for (size_t size = WORKER_PATH_MAX - 3; size < WORKER_PATH_MAX + 3; size++) {
 		memset(urls, 'a', size);
 		urls[size] = 0;
@@ -127,10 +120,9 @@ static void too_long(void **state)
 	}
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct fetcher f;
-	(void)state;
 	for (int n = 0; n < 2; n++) {
 		allowed = n;
 		assert_int_equal(begin(&f, "http://a http://b"), -ENOMEM);
@@ -152,11 +144,10 @@ static void rests(struct fetcher *f, int64_t ms, int failure)
 }
 
 /* Twice as long after each failure in turn, at most an hour; a reply ends it. */
-static void exponential_backoff(void **state)
+TEST(exponential_backoff)
 {
 	struct fetcher f;
 	int64_t ms = 10 * SECOND;
-	(void)state;
 	assert_int_equal(begin(&f, "http://a http://b"), 0);
 	rests(&f, 0, 0);
 	for (unsigned i = 1; i < 15; i++) {
@@ -188,7 +179,7 @@ static void exponential_backoff(void **state)
 }
 
 /* At most a third of the time is spent on waiting for a server in vain. */
-static void slow_failures(void **state)
+TEST(slow_failures)
 {
 	static const int64_t rows[][2] = {
 		/* took, rests */
@@ -198,7 +189,6 @@ static void slow_failures(void **state)
 		{HOUR / 2, HOUR},
 		{HOUR / 2 + 1, HOUR},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct fetcher f;
 		assert_int_equal(begin(&f, "http://a"), 0);
@@ -208,10 +198,9 @@ static void slow_failures(void **state)
 	}
 }
 
-static void shortest_rest(void **state)
+TEST(shortest_rest)
 {
 	struct fetcher f;
-	(void)state;
 	assert_int_equal(begin(&f, "http://a http://b http://c"), 0);
 	fetch_servers_note(&f, 7, 1, -ETIMEDOUT, 20 * SECOND);
 	rests(&f, 40 * SECOND, -ETIMEDOUT);
@@ -224,7 +213,7 @@ static void shortest_rest(void **state)
 }
 
 /* Without a client library there is one message, which is not about the server; none has a password. */
-static void messages(void **state)
+TEST(messages)
 {
 	static const char *const rows[][2] = {
 		{"http://user:secret@host/path", ": host/path:"},
@@ -233,7 +222,6 @@ static void messages(void **state)
 		{"user:secret@host", ": host:"},
 	};
 	struct fetcher f;
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_int_equal(begin(&f, rows[i][0]), 0);
 		fetch_servers_note(&f, 1, 1, -ETIMEDOUT, 1);
@@ -251,10 +239,9 @@ static void messages(void **state)
 }
 
 /* Of the servers 1, 3 and 31 the client knows the first as 0, the second as 1, the third as 2. */
-static void sets(void **state)
+TEST(sets)
 {
 	const uint32_t asked = 1U << 1 | 1U << 3 | 1U << 31;
-	(void)state;
 	assert_int_equal(fetch_servers_spread(asked, 0), 0);
 	assert_int_equal(fetch_servers_spread(asked, 1), 1U << 1);
 	assert_int_equal(fetch_servers_spread(asked, 2), 1U << 3);
@@ -263,20 +250,4 @@ static void sets(void **state)
 	assert_int_equal(fetch_servers_spread(asked, UINT32_MAX), asked);
 	assert_int_equal(fetch_servers_spread(0, UINT32_MAX), 0);
 	assert_int_equal(fetch_servers_spread(UINT32_MAX, 0x80000001), 0x80000001);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists),
-		cmocka_unit_test(too_many),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(without_memory),
-		cmocka_unit_test(exponential_backoff),
-		cmocka_unit_test(slow_failures),
-		cmocka_unit_test(shortest_rest),
-		cmocka_unit_test(messages),
-		cmocka_unit_test(sets),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

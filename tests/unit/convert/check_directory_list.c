@@ -3,15 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static char path[] = "/tmp/gsymfs-list-XXXXXX";
 static int root;
@@ -52,11 +50,10 @@ static bool has(const char *text, const char *line)
 	return strstr(text, line) != NULL;
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	char text[512] = "";
 	uint64_t size = 0;
-	(void)state;
 	FILE *file = tmpfile();
 	assert_non_null(file);
 	assert_int_equal(directory_list(root, "", fileno(file), 4096, 0, go_on, NULL, &size), 0);
@@ -69,11 +66,10 @@ static void lists(void **state)
 	fclose(file);
 }
 
-static void failures(void **state)
+TEST(failures)
 {
 	char stop;
 	uint64_t size = 0;
-	(void)state;
 	FILE *file = tmpfile();
 	assert_non_null(file);
 	assert_int_equal(directory_list(root, "", fileno(file), 10, 0, go_on, NULL, &size), -EFBIG);
@@ -87,8 +83,4 @@ static void failures(void **state)
 	close(full);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lists), cmocka_unit_test(failures)};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+ALL_TESTS(set_up, tear_down)

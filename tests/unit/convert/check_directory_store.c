@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
+
 enum { END_SIZE = 256, TRIES = 16, CLAIM_SECONDS = 60 };
 
 /* ---- Directories ---- */
@@ -24,11 +26,23 @@ static void expect_directory(int dir, const char *name)
 	close(dir);
 }
 
-static void directories(void **state)
+/* Defines a test that is run twice: as usual, and without standard input. */
+#define STORE_TEST(name)                                                      \
+	static void name(void **state);                                       \
+	TEST_WITH(name##_as_usual, begin_store, end_store)                    \
+	{                                                                     \
+		name(state);                                                  \
+	}                                                                     \
+	TEST_WITH(name##_without_stdin, begin_store_without_stdin, end_store) \
+	{                                                                     \
+		name(state);                                                  \
+	}                                                                     \
+	static void name(void **state __attribute__((unused)))
+
+STORE_TEST(directories)
 {
 	const char *base = NULL;
 	struct stat st;
-	(void)state;
 	expect_directory(directory_open(store_root, "object", false, &base), ".");
 	assert_string_equal(base, "object");
 	assert_int_equal(directory_open(store_root, "ab/object", false, &base), -ENOENT);
@@ -44,10 +58,9 @@ static void directories(void **state)
 	expect_directory(directory_open(store_root, "ab/cd/object", true, &base), "ab/cd");
 }
 
-static void no_directories(void **state)
+STORE_TEST(no_directories)
 {
 	const char *base;
-	(void)state;
 	write_object("file", "1", 1, 1);
 	assert_int_equal(symlinkat("/tmp", store_root, "link"), 0);
 	assert_int_equal(directory_open(store_root, "file/object", true, &base), -ENOTDIR);
@@ -68,21 +81,19 @@ static void make_ab(void)
 }
 
 /* Another host makes it at the same time. */
-static void made_twice(void **state)
+STORE_TEST(made_twice)
 {
 	const char *base;
-	(void)state;
 	EVENT(CALL_MKDIRAT, .before = make_ab);
 	expect_directory(directory_open(store_root, "ab/object", true, &base), "ab");
 }
 
 /* ---- Files ---- */
 
-static void files(void **state)
+STORE_TEST(files)
 {
 	struct stat st;
 	char text[8] = "";
-	(void)state;
 	write_object("file", "text", 4, 1000);
 	int fd = directory_open_file(store_root, "file", &st);
 	assert_true(fd >= 0);
@@ -94,11 +105,10 @@ static void files(void **state)
 	assert_int_equal(st.st_mtim.tv_sec, 1000);
 }
 
-static void no_files(void **state)
+STORE_TEST(no_files)
 {
 	struct stat st;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	(void)state;
 	write_object("file", "text", 4, 1000);
 	make_ab();
 	assert_int_equal(mkfifoat(store_root, "pipe", 0600), 0);
@@ -117,11 +127,10 @@ static void no_files(void **state)
 	assert_int_equal(directory_open_file(store_root, "file", &st), -EIO);
 }
 
-static void temporary_files(void **state)
+STORE_TEST(temporary_files)
 {
 	char name[DIRECTORY_TEMP_SIZE], taken[DIRECTORY_TEMP_SIZE];
 	struct stat st;
-	(void)state;
 	world.last_random = 0x0123456789abcdee;
 	int fd = directory_make_temp(store_root, name);
 	assert_true(fd >= 0);
@@ -180,7 +189,7 @@ static const char *tag_with(size_t size, int at)
 }
 
 /* A byte in the end of a file, and only there, makes it another. */
-static void tags_of_ends(void **state)
+STORE_TEST(tags_of_ends)
 {
 	static const struct {
 		size_t size;
@@ -200,7 +209,6 @@ static void tags_of_ends(void **state)
 		{1000, 999, false},
 	};
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		snprintf(tag, sizeof(tag), "%s", tag_with(table[i].size, -1));
 		assert_int_equal(strcmp(tag_with(table[i].size, table[i].at), tag) == 0, table[i].is_same);
@@ -215,12 +223,11 @@ static void set_times(const char *name, struct timespec used, struct timespec wr
 	assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
 }
 
-static void tags_of_files(void **state)
+STORE_TEST(tags_of_files)
 {
 	char path[128], tag[STORE_ETAG_SIZE];
 	const struct timespec noon = {.tv_sec = 1000, .tv_nsec = 5}, later = {.tv_sec = 1001, .tv_nsec = 5},
 			      finer = {.tv_sec = 1000, .tv_nsec = 6};
-	(void)state;
 	write_object("a", "text", 4, 1000);
 	snprintf(path, sizeof(path), "%s/a", store_path);
 	set_times(path, noon, noon);
@@ -242,11 +249,10 @@ static void tags_of_files(void **state)
 	assert_string_not_equal(tag_of("c"), tag_of("d"));
 }
 
-static void no_tags(void **state)
+STORE_TEST(no_tags)
 {
 	char tag[STORE_ETAG_SIZE];
 	struct stat st;
-	(void)state;
 	write_object("a", "text", 4, 1000);
 	int fd = directory_open_file(store_root, "a", &st);
 	assert_true(fd >= 0);
@@ -278,10 +284,9 @@ static void make_claim_at(int64_t seconds)
 	write_object(claim, "", 0, seconds);
 }
 
-static void claims(void **state)
+STORE_TEST(claims)
 {
 	struct stat st;
-	(void)state;
 	make_object();
 	make_claim_at(1000);
 	assert_int_equal(fstatat(store_root, claim, &st, 0), 0);
@@ -302,10 +307,9 @@ static void claims(void **state)
 }
 
 /* Each name and each tag has its own. */
-static void different_claims(void **state)
+STORE_TEST(different_claims)
 {
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	make_object();
 	assert_int_equal(linkat(store_root, "a", store_root, "b", 0), 0);
 	assert_int_equal(directory_claim(store_root, "a", known_tag, 0), 0);
@@ -332,9 +336,8 @@ static void remove_object(void)
 }
 
 /* Others replaced the object before the claim was made: it is dropped. */
-static void late_claims(void **state)
+STORE_TEST(late_claims)
 {
-	(void)state;
 	make_object();
 	EVENT(CALL_OPENAT, .nth = 2, .before = replace_object);
 	assert_int_equal(directory_claim(store_root, "a", known_tag, 0), -EEXIST);
@@ -383,7 +386,7 @@ static void take_claim(void)
 	write_object(claim, "", 0, 2000);
 }
 
-static void old_claims(void **state)
+STORE_TEST(old_claims)
 {
 	static const struct {
 		int64_t now;
@@ -411,7 +414,6 @@ static void old_claims(void **state)
 		{2000, {CALL_OPENAT, .nth = 3, .err = ENOSPC}, -ENOSPC, false},
 	};
 	char names[96];
-	(void)state;
 	make_object();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		make_claim_at(1000);
@@ -426,10 +428,9 @@ static void old_claims(void **state)
 }
 
 /* The claim that is put back is the other host's. */
-static void put_back(void **state)
+STORE_TEST(put_back)
 {
 	struct stat st;
-	(void)state;
 	make_object();
 	make_claim_at(1000);
 	EVENT(CALL_RENAMEAT, .before = renew_claim);
@@ -437,19 +438,4 @@ static void put_back(void **state)
 	assert_int_equal(fstatat(store_root, claim, &st, 0), 0);
 	assert_int_equal(st.st_mtim.tv_sec, 2000);
 	assert_int_equal(st.st_nlink, 1);
-}
-
-#define TEST(f)                                                     \
-	cmocka_unit_test_setup_teardown(f, begin_store, end_store), \
-		cmocka_unit_test_setup_teardown(f, begin_store_without_stdin, end_store)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(directories), TEST(no_directories),  TEST(made_twice),       TEST(files),
-		TEST(no_files),    TEST(temporary_files), TEST(tags_of_ends),     TEST(tags_of_files),
-		TEST(no_tags),     TEST(claims),          TEST(different_claims), TEST(late_claims),
-		TEST(old_claims),  TEST(put_back),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,4 @@
 /* DWARF without a file around it: headers of units, forms of attributes, lists of ranges, paths of files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/dwarf/dwarf.h"
 
@@ -11,6 +6,8 @@
 #include <libdwarf/dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/lib/unit.h"
 
 #define BYTES(text) ((struct span){(const uint8_t *)(text), sizeof(text) - 1})
 
@@ -21,7 +18,7 @@ static struct cursor over(struct span s, bool big)
 
 /* ---- Headers ---- */
 
-static void headers(void **state)
+TEST(headers)
 {
 	static const struct {
 		struct span bytes;
@@ -93,7 +90,6 @@ static void headers(void **state)
 		 ODD_UNIT_HEADER,
 		 {.end = 19}},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct unit_header u;
 		struct cursor c = over(cases[i].bytes, cases[i].big);
@@ -107,10 +103,9 @@ static void headers(void **state)
 }
 
 /* Lengths that are reserved: where the next unit begins is not known. */
-static void reserved_lengths(void **state)
+TEST(reserved_lengths)
 {
 	struct unit_header u;
-	(void)state;
 	for (unsigned last = 0xf0; last < 0xff; last++) {
 		uint8_t bytes[] = {(uint8_t)last, 0xff, 0xff, 0xff, 4, 0, 0, 0, 0, 0, 8, 0};
 		struct cursor c = cursor_new(bytes, sizeof(bytes), false);
@@ -123,12 +118,11 @@ static void reserved_lengths(void **state)
 	assert_int_equal(u.end, sizeof(most));
 }
 
-static void second_unit(void **state)
+TEST(second_unit)
 {
 	struct unit_header u;
 	struct cursor c =
 		over(BYTES("\x08\0\0\0\4\0\x10\x20\0\0\x08\0\x08\0\0\0\4\0\x30\x20\0\0\x08\0"), false);
-	(void)state;
 	assert_int_equal(unit_header_read(&c, &u), ODD_COUNT);
 	assert_int_equal(unit_header_read(&c, &u), ODD_COUNT);
 	assert_int_equal(u.off, 12);
@@ -138,20 +132,18 @@ static void second_unit(void **state)
 	assert_int_equal(cursor_left(&c), 0);
 }
 
-static void unit_types(void **state)
+TEST(unit_types)
 {
 	static const bool code[] = {false, true, false, true, true, true, false, false};
-	(void)state;
 	for (unsigned type = 0; type < ARRAY_SIZE(code); type++)
 		assert_int_equal(unit_type_has_code((uint8_t)type), code[type]);
 	assert_false(unit_type_has_code(0x80));
 }
 
-static void units_by_offset(void **state)
+TEST(units_by_offset)
 {
 	struct unit_header units[] = {{.off = 0, .end = 10}, {.off = 10, .end = 20}, {.off = 30, .end = 40}};
 	const struct dwarf dwarf = {.units = units, .n_units = ARRAY_SIZE(units)};
-	(void)state;
 	for (uint64_t off = 0; off < 45; off++) {
 		const struct unit_header *want = off < 10   ? &units[0]
 						 : off < 20 ? &units[1]
@@ -175,7 +167,7 @@ enum {
 static const uint8_t digits[] = {0x81, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a,
 				 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x13};
 
-static void forms(void **state)
+TEST(forms)
 {
 	static const struct {
 		uint16_t form;
@@ -226,7 +218,6 @@ static void forms(void **state)
 	};
 	static const struct unit_header unit = {.off = 0x1000, .off_size = 4, .addr_size = 8, .version = 5};
 	static const struct dwarf dwarf = {.str = {digits, 4}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cursor read = cursor_new(digits, sizeof(digits), false), skipped = read;
 		struct value v;
@@ -255,11 +246,10 @@ static void forms(void **state)
 	}
 }
 
-static void sizes_of_forms(void **state)
+TEST(sizes_of_forms)
 {
 	const struct unit_header old = {.off_size = 8, .addr_size = 4, .version = 2};
 	const struct unit_header newer = {.off_size = 8, .addr_size = 4, .version = 3};
-	(void)state;
 	assert_int_equal(form_fixed_size(DW_FORM_ref_addr, &old), 4);
 	assert_int_equal(form_fixed_size(DW_FORM_ref_addr, &newer), 8);
 	assert_int_equal(form_fixed_size(DW_FORM_addr, &newer), 4);
@@ -288,10 +278,9 @@ static struct value read_form(uint64_t form, struct span bytes, const struct dwa
 	return v;
 }
 
-static void blocks(void **state)
+TEST(blocks)
 {
 	const struct dwarf none = {0};
-	(void)state;
 	read_form(DW_FORM_block1, BYTES("\2ab"), &none, 3);
 	read_form(DW_FORM_block1, BYTES("\3ab"), &none, 0);
 	read_form(DW_FORM_block2, BYTES("\2\0ab"), &none, 4);
@@ -309,7 +298,7 @@ static void blocks(void **state)
 	assert_int_equal((int64_t)read_form(DW_FORM_sdata, BYTES("\x7f"), &none, 1).u, -1);
 }
 
-static void strings(void **state)
+TEST(strings)
 {
 	static const struct dwarf other = {.str = {(const uint8_t *)"alt", 4}};
 	static const struct dwarf dwarf = {.str = {(const uint8_t *)"one\0two", 8},
@@ -334,7 +323,6 @@ static void strings(void **state)
 		{DW_FORM_string, BYTES("in"), 0, NULL},
 		{DW_FORM_indirect, BYTES("\x08zz\0"), 4, "zz"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct value v = read_form(cases[i].form, cases[i].bytes, &dwarf, cases[i].size);
 		assert_int_equal(v.class, cases[i].text ? VALUE_STRING : VALUE_NONE);
@@ -344,12 +332,11 @@ static void strings(void **state)
 }
 
 /* A reference that would leave the address space is none. */
-static void far_reference(void **state)
+TEST(far_reference)
 {
 	struct cursor c = over(BYTES("\xff\xff\xff\xff\xff\xff\xff\xff"), false);
 	const struct unit_header unit = {.off = 1, .off_size = 4, .addr_size = 8, .version = 5};
 	struct value v;
-	(void)state;
 	form_read(&c, DW_FORM_ref8, 0, &(struct dwarf){0}, &unit, &v);
 	assert_int_equal(v.class, VALUE_NONE);
 }
@@ -396,11 +383,10 @@ static void assert_ranges(struct listing *l, size_t n, const struct range *want,
 		__VA_ARGS__    \
 	}
 
-static void old_ranges(void **state)
+TEST(old_ranges)
 {
 	struct listing *l =
 		listing(4, 4, BYTES("\x10\0\0\0\x20\0\0\0\x30\0\0\0\x30\0\0\0\0\0\0\0\0\0\0\0\1"));
-	(void)state;
 	l->unit.low_pc = 0x1000;
 	assert_ranges(l, 2, RANGES({0x1010, 0x1020}, {0x1030, 0x1030}), 0);
 	l = listing(4, 4,
@@ -424,7 +410,7 @@ static void old_ranges(void **state)
 	assert_ranges(l, 0, NULL, 1);
 }
 
-static void new_ranges(void **state)
+TEST(new_ranges)
 {
 	static const uint8_t addresses[] = {0xee, 0xee, 0xee, 0xee, 0,    0x10, 0,    0,
 					    0,    0x20, 0,    0,    0xff, 0xff, 0xff, 0xff};
@@ -432,7 +418,6 @@ static void new_ranges(void **state)
 		listing(5, 4,
 			BYTES("\4\1\2\3\0\x10\1\1\4\x81\1\x90\1\5\0\x30\0\0\4\7\x08\6\0\x40\0\0\x10\x40\0\0"
 			      "\7\0\x50\0\0\x20\2\0\1\4\x09\x08\4\x09\x09\1\2\4\0\1\0\7"));
-	(void)state;
 	l->unit.low_pc = 0x100;
 	l->unit.addr_base = 4;
 	l->dwarf.addr = (struct span){addresses, sizeof(addresses)};
@@ -455,11 +440,10 @@ static void new_ranges(void **state)
 }
 
 /* DW_FORM_rnglistx: through the table of offsets, which count from it. */
-static void lists_by_index(void **state)
+TEST(lists_by_index)
 {
 	const struct span lists = BYTES("\7\7\7\7\x08\0\0\0\x0d\0\0\0\7\1\0\1\0\7\2\0\1\0");
 	static const struct range want[] = {{1, 2}, {2, 3}};
-	(void)state;
 	for (uint64_t i = 0; i < 2; i++) {
 		struct listing *l = listing(5, 2, lists);
 		l->unit.rnglists_base = 4;
@@ -479,11 +463,10 @@ static void lists_by_index(void **state)
 }
 
 /* Before version 5 those of a split unit are in the main file, at an offset. */
-static void ranges_of_split_units(void **state)
+TEST(ranges_of_split_units)
 {
 	const struct dwarf main_file = {.ranges = BYTES("\x10\0\x20\0\x30\0\x40\0\0\0\0\0"), .mode_bits = 0};
 	struct listing *l = listing(4, 2, BYTES("\1\0\2\0\0\0\0\0"));
-	(void)state;
 	l->unit.main = &main_file;
 	l->unit.ranges_base = 4;
 	assert_ranges(l, 1, RANGES({0x30, 0x40}), 0);
@@ -496,7 +479,7 @@ static void ranges_of_split_units(void **state)
 	assert_ranges(l, 1, RANGES({1, 2}), 0);
 }
 
-static void low_and_high(void **state)
+TEST(low_and_high)
 {
 	static const uint8_t addresses[] = {0x34, 0x12};
 	static const struct {
@@ -514,7 +497,6 @@ static void low_and_high(void **state)
 		{{.class = VALUE_NONE}, {.class = VALUE_UINT, .u = 5}, 0, {0, 0}},
 		{{.class = VALUE_ADDRESS, .u = 16}, {.class = VALUE_NONE}, 0, {0, 0}},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct listing *l = listing(4, 2, BYTES("\1\0\2\0\0\0\0\0"));
 		l->dwarf.addr = (struct span){addresses, sizeof(addresses)};
@@ -527,9 +509,8 @@ static void low_and_high(void **state)
 }
 
 /* A list that is longer than the unit can pay for is cut, which is no damage. */
-static void ranges_cost(void **state)
+TEST(ranges_cost)
 {
-	(void)state;
 	for (uint64_t paid = 0; paid <= 2; paid++) {
 		struct listing *l = listing(4, 2, BYTES("\1\0\2\0\3\0\4\0\0\0\0\0"));
 		l->unit.budget.left[ACCOUNT_RECORDS].work = paid * (RANGE_STEPS + 1);
@@ -543,11 +524,10 @@ static void ranges_cost(void **state)
 	assert_ranges(l, 0, NULL, 0);
 }
 
-static void tombstones(void **state)
+TEST(tombstones)
 {
 	struct unit_header header = {.addr_size = 2};
 	const struct unit unit = {.header = &header};
-	(void)state;
 	assert_int_equal(tombstone(&unit), 0xffff);
 	header.addr_size = 4;
 	assert_int_equal(tombstone(&unit), 0xffffffff);
@@ -575,9 +555,8 @@ static void assert_path(uint16_t version, const char *comp, const char *dir, uin
 	text_deinit(&made);
 }
 
-static void paths(void **state)
+TEST(paths)
 {
-	(void)state;
 	assert_path(4, "/comp", "inc", 1, "a.c", "/comp/inc", "a.c");
 	assert_path(4, "/comp", "inc", 0, "a.c", "/comp", "a.c");
 	assert_path(4, "/comp", "inc", 2, "a.c", "/comp", "a.c");
@@ -604,7 +583,7 @@ static void paths(void **state)
 	assert_path(4, "/comp", "c:\\inc", 1, "a\\b.c", "c:\\inc", "a\\b.c");
 }
 
-static void path_splitting(void **state)
+TEST(path_splitting)
 {
 	static const char *const cases[][3] = {
 		{"a", "", "a"},
@@ -621,7 +600,6 @@ static void path_splitting(void **state)
 		{"c:\\d\\b", "c:\\d", "b"},
 		{"c:\\d/b", "c:\\d", "b"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct span dir, base;
 		path_split(cases[i][0], cases[i][0] + strlen(cases[i][0]), &dir, &base);
@@ -632,10 +610,9 @@ static void path_splitting(void **state)
 	}
 }
 
-static void files_of_a_table(void **state)
+TEST(files_of_a_table)
 {
 	struct line_table table = {.version = 4, .files = {.n = 2}};
-	(void)state;
 	for (uint64_t i = 0; i < 4; i++) {
 		table.version = 4;
 		assert_int_equal(line_table_has_file(&table, i), i == 1 || i == 2);
@@ -652,7 +629,7 @@ static void files_of_a_table(void **state)
 }
 
 /* What is too long is dropped; what exceeds the budget of the unit is refused. */
-static void paths_cost(void **state)
+TEST(paths_cost)
 {
 	enum { MOST = 16 * 1024 };
 	char *longest = malloc(MOST + 2);
@@ -663,7 +640,6 @@ static void paths_cost(void **state)
 	struct unit unit = {.comp_dir = ""};
 	struct text_buf made = {0};
 	struct span dir, base;
-	(void)state;
 	for (unsigned more = 0; more < 2; more++) {
 		memset(longest, 'x', MOST + 1);
 		longest[MOST + more] = 0;
@@ -689,22 +665,4 @@ static void paths_cost(void **state)
 	}
 	text_deinit(&made);
 	free(longest);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers),         cmocka_unit_test(reserved_lengths),
-		cmocka_unit_test(second_unit),     cmocka_unit_test(unit_types),
-		cmocka_unit_test(units_by_offset), cmocka_unit_test(forms),
-		cmocka_unit_test(sizes_of_forms),  cmocka_unit_test(blocks),
-		cmocka_unit_test(strings),         cmocka_unit_test(far_reference),
-		cmocka_unit_test(old_ranges),      cmocka_unit_test(new_ranges),
-		cmocka_unit_test(lists_by_index),  cmocka_unit_test(ranges_of_split_units),
-		cmocka_unit_test(low_and_high),    cmocka_unit_test(ranges_cost),
-		cmocka_unit_test(tombstones),      cmocka_unit_test(paths),
-		cmocka_unit_test(path_splitting),  cmocka_unit_test(files_of_a_table),
-		cmocka_unit_test(paths_cost),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 /* ---- No memory ---- */
@@ -30,9 +31,8 @@ void *__wrap_mmap64(void *at, size_t size, int protection, int how, int fd, off_
 
 /* ---- Sections ---- */
 
-static void flags(void **state)
+TEST(flags)
 {
-	(void)state;
 	EACH_KIND(wide, big)
 	{
 		struct made_file *f = new_file(wide, big, ET_DYN, EM_X86_64);
@@ -74,9 +74,8 @@ static void flags(void **state)
 }
 
 /* Sections at the end of the file, and past it. */
-static void ends(void **state)
+TEST(ends)
 {
-	(void)state;
 	for (int over = 0; over < 4; over++) {
 		struct made_file *f = new_file(true, false, ET_DYN, EM_X86_64);
 		struct made_section *s = new_section(f, ".data", SHT_PROGBITS, SHF_ALLOC, 0x1000);
@@ -103,9 +102,8 @@ static void ends(void **state)
 	}
 }
 
-static void compressed(void **state)
+TEST(compressed)
 {
-	(void)state;
 	EACH_KIND(wide, big)
 	{
 		struct made_file *f = new_file(wide, big, ET_DYN, EM_X86_64);
@@ -144,7 +142,7 @@ static void compressed(void **state)
 }
 
 /* The layout of a relocatable file: one after the other, aligned; what is not loaded has no place. */
-static void layout(void **state)
+TEST(layout)
 {
 	static const struct {
 		uint64_t flags, size, align, want;
@@ -159,7 +157,6 @@ static void layout(void **state)
 		{SHF_ALLOC, 9, 1, UINT64_MAX},
 		{SHF_ALLOC, 9, 2, 0x700},
 	};
-	(void)state;
 	for (int relocatable = 0; relocatable < 2; relocatable++) {
 		struct made_file *f = new_file(true, false, relocatable ? ET_REL : ET_DYN, EM_X86_64);
 		for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -180,9 +177,8 @@ static void layout(void **state)
 
 /* ---- Segments and notes ---- */
 
-static void segments(void **state)
+TEST(segments)
 {
-	(void)state;
 	EACH_KIND(wide, big)
 	{
 		struct made_file *f = new_file(wide, big, ET_EXEC, EM_ARM);
@@ -239,9 +235,8 @@ static void assert_id(struct made_file *f, size_t size, uint8_t fill)
 }
 
 /* The first of GNU's that is not too long is the id, of sections before segments. */
-static void notes(void **state)
+TEST(notes)
 {
-	(void)state;
 	EACH_KIND(wide, big)
 	for (uint64_t align = 4; align <= 8; align += 4) {
 		struct made_file *f = new_file(wide, big, ET_DYN, EM_X86_64);
@@ -334,9 +329,8 @@ static struct object_file *loaded(struct made_file *f, const range_vec *near)
 	return o;
 }
 
-static void which_symbols(void **state)
+TEST(which_symbols)
 {
-	(void)state;
 	EACH_KIND(wide, big)
 	{
 		struct made_file *f = new_file(wide, big, ET_DYN, EM_X86_64);
@@ -381,7 +375,7 @@ static void which_symbols(void **state)
 }
 
 /* Only what touches the ranges that are asked for. */
-static void near_symbols(void **state)
+TEST(near_symbols)
 {
 	struct range ranges[] = {{0x1010, 0x1020}, {0x1030, 0x1031}};
 	range_vec near = {ranges, 2, 2};
@@ -391,7 +385,6 @@ static void near_symbols(void **state)
 	} table[] = {{0x100f, 0, false}, {0x100f, 1, false},   {0x100f, 2, true},         {0x1010, 0, true},
 		     {0x101f, 0, true},  {0x1020, 0, false},   {0x1020, 16, false},       {0x1020, 17, true},
 		     {0x1030, 0, true},  {0x1031, 100, false}, {0x1005, UINT64_MAX, true}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct made_file *f = new_file(true, false, ET_DYN, EM_X86_64);
 		add_symbol(add_table(f, SHT_SYMTAB), f, 1, table[i].addr, table[i].size, GLOBAL_FUNC, 0, 1);
@@ -404,7 +397,7 @@ static void near_symbols(void **state)
 }
 
 /* Bit 0 of addresses of code: Thumb functions, MIPS16 and microMIPS. */
-static void mode_bits(void **state)
+TEST(mode_bits)
 {
 	static const struct {
 		uint16_t machine;
@@ -417,7 +410,6 @@ static void mode_bits(void **state)
 		{EM_MIPS, GLOBAL_LABEL, 0x80, true},  {EM_MIPS, GLOBAL_LABEL, 0xf0, true},
 		{EM_MIPS, GLOBAL_LABEL, 0x40, false}, {EM_ARM, GLOBAL_LABEL, 0x80, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct made_file *f = new_file(false, true, ET_DYN, table[i].machine);
 		add_symbol(add_table(f, SHT_SYMTAB), f, 1, 0x1011, 0, table[i].info, table[i].other, 1);
@@ -430,9 +422,8 @@ static void mode_bits(void **state)
 }
 
 /* The table for dynamic linking names what the other one does not. */
-static void dynamic_symbols(void **state)
+TEST(dynamic_symbols)
 {
-	(void)state;
 	for (int both = 0; both < 2; both++) {
 		struct made_file *f = new_file(true, false, ET_DYN, EM_X86_64);
 		struct made_section *s;
@@ -454,9 +445,8 @@ static void dynamic_symbols(void **state)
 }
 
 /* Strings that do not end, or are no strings, name nothing; a table that is not there is damage. */
-static void damaged_tables(void **state)
+TEST(damaged_tables)
 {
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct made_file *f = new_file(true, false, ET_DYN, EM_X86_64);
 		struct made_section *s = add_table(f, SHT_SYMTAB);
@@ -477,10 +467,9 @@ static void damaged_tables(void **state)
 }
 
 /* A symbol whose section has a number of more than 16 bits, in the table of such numbers; two are noted. */
-static void section_numbers(void **state)
+TEST(section_numbers)
 {
 	static const uint8_t code[0x40];
-	(void)state;
 	for (uint32_t others = 0; others < 3; others++) {
 		struct made_file *f = new_file(true, false, ET_REL, EM_X86_64);
 		struct made_section *s;
@@ -509,11 +498,10 @@ static void section_numbers(void **state)
 }
 
 /* Whichever allocation fails, it is reported, and nothing is lost. */
-static void symbols_without_memory(void **state)
+TEST(symbols_without_memory)
 {
 	struct made_file *f = new_file(true, true, ET_DYN, EM_PPC64);
 	struct made_section *s = add_table(f, SHT_SYMTAB), *opd;
-	(void)state;
 	add_symbol(s, f, 4, 0x3000, 24, GLOBAL_FUNC, 0, 7);
 	add_symbol(s, f, 3, 0x1010, 4, GLOBAL_FUNC, 0, 1);
 	add_symbol(s, f, 14, 0x2000, 0, GLOBAL_LABEL, 0, 3);
@@ -549,9 +537,8 @@ static void symbols_without_memory(void **state)
 
 /* ---- Function descriptors ---- */
 
-static void descriptors(void **state)
+TEST(descriptors)
 {
-	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
 		struct made_file *f = new_file(true, true, ET_DYN, k == 1 ? EM_X86_64 : EM_PPC64);
 		struct made_section *s = add_table(f, SHT_SYMTAB), *opd;
@@ -647,7 +634,7 @@ static uint64_t number_before(uint64_t off, unsigned size, bool big)
 	return v;
 }
 
-static void places(void **state)
+TEST(places)
 {
 	static const struct {
 		uint16_t machine;
@@ -676,7 +663,6 @@ static void places(void **state)
 		{EM_SPARCV9, R_SPARC_UA64, 8, 'S'},
 		{EM_SPARCV9, 0x7700 | R_SPARC_UA32, 4, 'S'}, /* with data of its own in the upper bits */
 	};
-	(void)state;
 	for (int big = 0; big < 2; big++)
 		for (int rela = 0; rela < 2; rela++)
 			for (size_t t = 0; t < ARRAY_SIZE(table); t++)
@@ -710,7 +696,7 @@ static void places(void **state)
 }
 
 /* Numbers of six bits, and of seven a byte, which keep the other bits and their length. */
-static void odd_places(void **state)
+TEST(odd_places)
 {
 	static const struct {
 		uint16_t machine;
@@ -727,7 +713,6 @@ static void odd_places(void **state)
 		{258, 107, 'A', true},
 		{258, 108, 'B', true},
 	};
-	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(table); t++)
 		for (unsigned more = 0; more < 4; more++) {
 			struct made_file *f = new_file(true, false, ET_REL, table[t].machine);
@@ -763,7 +748,7 @@ static void odd_places(void **state)
 		}
 }
 
-static void skipped_relocations(void **state)
+TEST(skipped_relocations)
 {
 	static const struct {
 		uint64_t symbol, type, skipped, want;
@@ -776,7 +761,6 @@ static void skipped_relocations(void **state)
 		{1, 0, 0, 0},
 		{1, 200, 1, 0},
 	};
-	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(table); t++) {
 		struct made_file *f = new_file(true, false, ET_REL, EM_X86_64);
 		struct made_relocation v[] = {{8, table[t].symbol, table[t].type, 3}, {0, 1, R_X86_64_8, 1}};
@@ -807,9 +791,8 @@ static void skipped_relocations(void **state)
 }
 
 /* A relocation of 64-bit MIPS has three types, the first counts; little-endian it has another form. */
-static void mips_relocations(void **state)
+TEST(mips_relocations)
 {
-	(void)state;
 	EACH_KIND(wide, big)
 	{
 		struct made_file *f = new_file(wide, big, ET_REL, EM_MIPS);
@@ -826,13 +809,12 @@ static void mips_relocations(void **state)
 }
 
 /* Without memory for the copy nothing is changed, and the size of what failed is noted. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	struct made_file *f = new_file(true, false, ET_REL, EM_X86_64);
 	struct made_relocation r = {8, 1, R_X86_64_64, 3};
 	uint64_t skipped;
 	struct object_file *o = relocated(f, true, &r, 1, &skipped);
-	(void)state;
 	assert_int_equal(noted, 0);
 	section_unload(&o->sections.v[2]);
 	o->relocations = 0;
@@ -845,30 +827,4 @@ static void no_memory(void **state)
 	assert_int_equal(number_at(o, 8, 1), 0x18);
 	object_close(o);
 	free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags),
-		cmocka_unit_test(ends),
-		cmocka_unit_test(compressed),
-		cmocka_unit_test(layout),
-		cmocka_unit_test(segments),
-		cmocka_unit_test(notes),
-		cmocka_unit_test(which_symbols),
-		cmocka_unit_test(near_symbols),
-		cmocka_unit_test(mode_bits),
-		cmocka_unit_test(dynamic_symbols),
-		cmocka_unit_test(damaged_tables),
-		cmocka_unit_test(section_numbers),
-		cmocka_unit_test(symbols_without_memory),
-		cmocka_unit_test(descriptors),
-		cmocka_unit_test(places),
-		cmocka_unit_test(odd_places),
-		cmocka_unit_test(skipped_relocations),
-		cmocka_unit_test(mips_relocations),
-		cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

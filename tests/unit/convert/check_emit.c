@@ -1,14 +1,10 @@
 /* Records to a writer: the version that holds them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "pool_text.h"
 
 #include "convert/finish/finalize.h"
 #include "gsym/write/writer.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -105,7 +101,7 @@ static void expect(struct fixture *f, uint16_t version)
 	teardown(&state);
 }
 
-static void version_1_if_it_holds_them(void **state)
+TEST(version_1_if_it_holds_them)
 {
 	struct fixture *f = *state;
 	uint64_t last;
@@ -124,7 +120,7 @@ static uint64_t last_record(void)
 	return last;
 }
 
-static void version_2_if_records_are_beyond(void **state)
+TEST(version_2_if_records_are_beyond)
 {
 	struct fixture *f = *state;
 	uint64_t ignored;
@@ -132,7 +128,7 @@ static void version_2_if_records_are_beyond(void **state)
 	expect(f, 2);
 }
 
-static void version_1_up_to_the_limit(void **state)
+TEST(version_1_up_to_the_limit)
 {
 	struct fixture *f = *state;
 	uint64_t last = last_record(), again;
@@ -141,7 +137,7 @@ static void version_1_up_to_the_limit(void **state)
 	expect(f, 1);
 }
 
-static void version_2_if_strings_are_beyond(void **state)
+TEST(version_2_if_strings_are_beyond)
 {
 	struct fixture *f = *state;
 	uint64_t last;
@@ -149,7 +145,7 @@ static void version_2_if_strings_are_beyond(void **state)
 	expect(f, 2);
 }
 
-static void a_version_that_was_asked_for_stays(void **state)
+TEST(a_version_that_was_asked_for_stays)
 {
 	struct fixture *f = *state;
 	struct gsym_writer *w = new_writer(1);
@@ -158,14 +154,4 @@ static void a_version_that_was_asked_for_stays(void **state)
 	gsym_writer_free(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(version_1_if_it_holds_them, setup, teardown),
-		cmocka_unit_test_setup_teardown(version_2_if_records_are_beyond, setup, teardown),
-		cmocka_unit_test_setup_teardown(version_1_up_to_the_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(version_2_if_strings_are_beyond, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_version_that_was_asked_for_stays, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -29,10 +29,9 @@ static void reach_limit(void)
 
 /* ---- Reading ---- */
 
-static void reading(void **state)
+ENGINE_TEST(reading)
 {
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	write_object("ab/object", "contents", 8, 1000);
 	const struct store_reply *reply = RUN(0, STORE_GET, "ab/object");
 	assert_int_equal(reply->size, 8);
@@ -61,10 +60,9 @@ static void reading(void **state)
 static char large[3 * BLOCK];
 
 /* Objects of more than a block. */
-static void blocks(void **state)
+ENGINE_TEST(blocks)
 {
 	static const size_t sizes[] = {0, BLOCK - 1, BLOCK, BLOCK + 1, sizeof(large)};
-	(void)state;
 	for (size_t i = 0; i < sizeof(large); i++)
 		large[i] = (char)(i % 251 + i / BLOCK);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -79,9 +77,8 @@ static void blocks(void **state)
 }
 
 /* Between blocks. */
-static void ends(void **state)
+ENGINE_TEST(ends)
 {
-	(void)state;
 	write_object("a", large, sizeof(large), 1000);
 	EVENT(CALL_PWRITE, .nth = 2, .before = cancel);
 	RUN(-ECANCELED, STORE_GET, "a");
@@ -104,9 +101,8 @@ static void shorten(void)
 }
 
 /* Faults of the store, and of the file that is written, which are this machine's. */
-static void faults(void **state)
+ENGINE_TEST(faults)
 {
-	(void)state;
 	write_object("a", large, sizeof(large), 1000);
 	RUN(0, STORE_HEAD, "a");
 	EVENT(CALL_OPENAT, .err = EIO);
@@ -133,7 +129,7 @@ static void faults(void **state)
 }
 
 /* The time of last use is kept to a day, so that what has not been used for long may be deleted. */
-static void uses(void **state)
+ENGINE_TEST(uses)
 {
 	static const struct {
 		int64_t used;
@@ -149,7 +145,6 @@ static void uses(void **state)
 		{NOW - DAY - 1, {CALL_FUTIMENS, .err = EPERM}, STORE_GET, 0, 0},
 		{NOW, {NO_CALL}, STORE_GET, 0, 0},
 	};
-	(void)state;
 	RUN(0, STORE_LIST, "");
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		char name[8];
@@ -164,9 +159,8 @@ static void uses(void **state)
 
 /* ---- The server's time ---- */
 
-static void asking(void **state)
+ENGINE_TEST(asking)
 {
-	(void)state;
 	world.now = (struct timespec){.tv_sec = NOW, .tv_nsec = 500000000};
 	write_object("a", "text", 4, 1000);
 	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, NOW);
@@ -187,14 +181,13 @@ static void asking(void **state)
 }
 
 /* Where it is not told, it is not known, and not asked for each time. */
-static void no_time(void **state)
+ENGINE_TEST(no_time)
 {
 	static const struct directory_event events[] = {
 		{CALL_OPENAT, .nth = 3, .err = EROFS},
 		{CALL_FUTIMENS, .err = EPERM},
 		{CALL_FSTAT, .nth = 2, .err = EIO},
 	};
-	(void)state;
 	write_object("a", "text", 4, 1000);
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
 		set_event(&events[i]);
@@ -209,10 +202,9 @@ static void no_time(void **state)
 }
 
 /* All names for the file that tells it are taken, by other hosts, whose files stay. */
-static void no_name(void **state)
+ENGINE_TEST(no_name)
 {
 	char name[DIRECTORY_TEMP_SIZE];
-	(void)state;
 	write_object("a", "text", 4, 1000);
 	for (unsigned i = 1; i <= TRIES; i++) {
 		snprintf(name, sizeof(name), ".tmp-%016x", i);
@@ -229,10 +221,9 @@ static void no_name(void **state)
 
 /* ---- Lists ---- */
 
-static void lists(void **state)
+ENGINE_TEST(lists)
 {
 	const char old[] = ".tmp-0000000000000abc";
-	(void)state;
 	write_object("ab/x", "text", 4, 1000);
 	write_object("ac/y", "text", 4, 1001);
 	write_object(old, "text", 4, NOW - DAY - 1);
@@ -260,9 +251,8 @@ static void lists(void **state)
 
 static char away[80];
 
-static void replaced(void **state)
+ENGINE_TEST(replaced)
 {
-	(void)state;
 	write_object("a", "text", 4, 1000);
 	snprintf(away, sizeof(away), "%s-away", store_path);
 	assert_int_equal(rename(store_path, away), 0);
@@ -296,10 +286,9 @@ static void refuse(const char *path, int err, const char *reason)
 	assert_int_equal(count_live(), n_live);
 }
 
-static void opening(void **state)
+ENGINE_TEST(opening)
 {
 	char path[80];
-	(void)state;
 	assert_string_equal(directory_engine.name, "directory");
 	write_object("file", "text", 4, 1000);
 	snprintf(path, sizeof(path), "%s/none", store_path);
@@ -319,7 +308,7 @@ static void opening(void **state)
 
 /* ---- Probes ---- */
 
-static void probing(void **state)
+ENGINE_TEST(probing)
 {
 	static const struct {
 		struct directory_event event;
@@ -339,7 +328,6 @@ static void probing(void **state)
 		{{CALL_FUTIMENS, .err = EPERM}, 1},
 	};
 	struct transfer transfer = {.canceled = &is_canceled};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		set_event(&table[i].event);
 		assert_int_equal(directory_engine.probe(engine, &transfer), table[i].want);
@@ -351,14 +339,4 @@ static void probing(void **state)
 	write_object("a", "text", 4, 1000);
 	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, NOW);
 	assert_int_equal(world.n_asked, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ENGINE_TEST(reading), ENGINE_TEST(blocks),   ENGINE_TEST(ends),    ENGINE_TEST(faults),
-		ENGINE_TEST(uses),    ENGINE_TEST(asking),   ENGINE_TEST(no_time), ENGINE_TEST(no_name),
-		ENGINE_TEST(lists),   ENGINE_TEST(replaced), ENGINE_TEST(opening), ENGINE_TEST(probing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,11 +19,10 @@ static void expect_object(const char *name, const char *text)
 	assert_string_equal(is, text);
 }
 
-static void writing(void **state)
+ENGINE_TEST(writing)
 {
 	char tag[STORE_ETAG_SIZE];
 	struct stat st;
-	(void)state;
 	const struct store_reply *reply =
 		RUN(0, STORE_PUT, "ab/a", STORE_IF_ABSENT, .bytes = "one", .n_bytes = 3);
 	assert_int_equal(reply->size, 3);
@@ -58,10 +57,9 @@ static void writing(void **state)
 
 static char large[3 * BLOCK];
 
-static void blocks(void **state)
+ENGINE_TEST(blocks)
 {
 	static const size_t sizes[] = {0, BLOCK - 1, BLOCK, BLOCK + 1, sizeof(large)};
-	(void)state;
 	for (size_t i = 0; i < sizeof(large); i++)
 		large[i] = (char)(i % 251 + i / BLOCK);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -86,7 +84,7 @@ static void pass_limit(void)
 }
 
 /* Nothing is left of an object that cannot be written, and what was there stays. */
-static void faults(void **state)
+ENGINE_TEST(faults)
 {
 	static const struct {
 		enum store_condition condition;
@@ -121,7 +119,6 @@ static void faults(void **state)
 		{STORE_IF_MATCH, {CALL_RENAMEAT, .err = EIO}, -EREMOTEIO},
 	};
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	write_object("a", "old", 3, 1000);
 	snprintf(tag, sizeof(tag), "%s", head_tag("a"));
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -142,9 +139,8 @@ static void faults(void **state)
 }
 
 /* Over NFS: it was made, but the answer was lost, and the request sent again. */
-static void lost_answer(void **state)
+ENGINE_TEST(lost_answer)
 {
-	(void)state;
 	EVENT(CALL_LINKAT, .err = EEXIST, .is_done = true);
 	RUN(0, STORE_PUT, "a", STORE_IF_ABSENT);
 	expect_object("a", "new");
@@ -153,10 +149,9 @@ static void lost_answer(void **state)
 
 /* ---- Deleting ---- */
 
-static void deleting(void **state)
+ENGINE_TEST(deleting)
 {
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	write_object("ab/a", "old", 3, 1000);
 	snprintf(tag, sizeof(tag), "%s", head_tag("ab/a"));
 	RUN(-EEXIST, STORE_DELETE, "ab/a", STORE_IF_MATCH, "\"other\"");
@@ -178,7 +173,7 @@ static void deleting(void **state)
 }
 
 /* What an error of the file system means. */
-static void errors(void **state)
+ENGINE_TEST(errors)
 {
 	static const struct {
 		int err, want;
@@ -192,7 +187,6 @@ static void errors(void **state)
 		{ENOTEMPTY, -EBADMSG},      {EIO, -EREMOTEIO},       {ESTALE, -EREMOTEIO},
 		{ENAMETOOLONG, -EREMOTEIO}, {EHOSTDOWN, -EREMOTEIO},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		EVENT(CALL_UNLINKAT, .err = table[i].err);
 		RUN(table[i].want, STORE_DELETE, "a");
@@ -212,10 +206,9 @@ static void claim_at(const char *tag, int64_t seconds)
 }
 
 /* One that has the claim excludes others, unless it hangs for longer than a minute. */
-static void claims(void **state)
+ENGINE_TEST(claims)
 {
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	write_object("a", "old", 3, 1000);
 	snprintf(tag, sizeof(tag), "%s", head_tag("a"));
 	claim_at(tag, NOW - CLAIM_SECONDS);
@@ -239,10 +232,9 @@ static void claims(void **state)
 }
 
 /* As long as the server's time is not known no claim is broken. */
-static void claims_without_time(void **state)
+ENGINE_TEST(claims_without_time)
 {
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	write_object("a", "old", 3, 1000);
 	EVENT(CALL_OPENAT, .nth = 3, .err = EROFS);
 	snprintf(tag, sizeof(tag), "%s", head_tag("a"));
@@ -259,10 +251,9 @@ static void put_other(void)
 }
 
 /* Another host is faster. */
-static void races(void **state)
+ENGINE_TEST(races)
 {
 	char tag[STORE_ETAG_SIZE];
-	(void)state;
 	EVENT(CALL_LINKAT, .before = put_other);
 	RUN(-EEXIST, STORE_PUT, "a", STORE_IF_ABSENT);
 	expect_object("a", "other");
@@ -271,16 +262,4 @@ static void races(void **state)
 	RUN(-EEXIST, STORE_PUT, "a", STORE_IF_MATCH, tag);
 	expect_object("a", "other");
 	assert_string_equal(names_in(""), " a");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ENGINE_TEST(writing),  ENGINE_TEST(blocks),
-		ENGINE_TEST(faults),   ENGINE_TEST(lost_answer),
-		ENGINE_TEST(deleting), ENGINE_TEST(errors),
-		ENGINE_TEST(claims),   ENGINE_TEST(claims_without_time),
-		ENGINE_TEST(races),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "tests/lib/unit.h"
 
 enum { BEARER_MAX = 16 * 1024 };
 
@@ -56,7 +57,7 @@ static void open_one(void)
 
 /* ---- Reading ---- */
 
-static void reading(void **state)
+TEST(reading)
 {
 	static const struct transfer_row rows[] = {
 		{{GET("a/b")},
@@ -80,17 +81,15 @@ static void reading(void **state)
 		 {{"PROPFIND  <text>; Depth: 1; Content-Type: application/xml", 405}},
 		 {-EOPNOTSUPP, .text = "HTTP 405, the server has no lists"}},
 	};
-	(void)state;
 	open_one();
 	RUN_ROWS(rows);
 	close_engine();
 }
 
-static void contents(void **state)
+TEST(contents)
 {
 	static const struct scripted script[] = {{"GET a", 200, .body = "0123456789"}, {NULL}};
 	char bytes[16] = "";
-	(void)state;
 	open_one();
 	begin_script(script);
 	struct transfer transfer = make_transfer(&(const struct transfer){GET("a")});
@@ -102,14 +101,13 @@ static void contents(void **state)
 	close_engine();
 }
 
-static void invalid(void **state)
+TEST(invalid)
 {
 	static const struct transfer_row rows[] = {
 		{{GET("../a")}, {{NULL}}, {-EINVAL}},
 		{{PUT("a"), .condition = STORE_IF_MATCH, .etag = "a b"}, {{NULL}}, {-EINVAL}},
 		{{.operation = (enum store_operation)STORE_OPERATIONS, .name = "a"}, {{NULL}}, {-EINVAL}},
 	};
-	(void)state;
 	open_one();
 	RUN_ROWS(rows);
 	close_engine();
@@ -117,7 +115,7 @@ static void invalid(void **state)
 
 /* ---- Writing where the server evaluates conditions, and before that was tried ---- */
 
-static void writing(void **state)
+TEST(writing)
 {
 	static const struct transfer_row rows[] = {
 		{{PUT("a")},
@@ -140,13 +138,12 @@ static void writing(void **state)
 		{{PUT("a")}, {{"PUT a <abc>", 403}}, {-EACCES, .text = "HTTP 403, not permitted"}},
 		{{PUT("a")}, {{"PUT a <abc>", .err = -ETIMEDOUT}}, {-ETIMEDOUT, .text = "no answer"}},
 	};
-	(void)state;
 	open_one();
 	RUN_ROWS(rows);
 	close_engine();
 }
 
-static void collections(void **state)
+TEST(collections)
 {
 	static const struct transfer_row rows[] = {
 		{{PUT("a/b")},
@@ -175,13 +172,12 @@ static void collections(void **state)
 		 {{"PUT a/b <abc>; If-Match: t", 409}},
 		 {-EAGAIN, .text = "HTTP 409, conflict"}},
 	};
-	(void)state;
 	open_one();
 	RUN_ROWS(rows);
 	close_engine();
 }
 
-static void deleting(void **state)
+TEST(deleting)
 {
 	static const struct transfer_row rows[] = {
 		{{DEL("a")}, {{"DELETE a", 204, .now = 50}}, {.now = 50}},
@@ -193,7 +189,6 @@ static void deleting(void **state)
 		 {-EREMOTEIO, .text = "HTTP 300, redirections are not followed"}},
 		{{DEL("a")}, {{"DELETE a", .err = -ETIMEDOUT}}, {-ETIMEDOUT, .text = "no answer"}},
 	};
-	(void)state;
 	open_one();
 	RUN_ROWS(rows);
 	close_engine();
@@ -213,7 +208,7 @@ static void write_bearer(const char *text, size_t size)
 
 #define UNREADABLE "the bearer file cannot be read: "
 
-static void tokens(void **state)
+TEST(tokens)
 {
 	static const struct {
 		const char *text, *token; /* NULL: it is none */
@@ -222,7 +217,6 @@ static void tokens(void **state)
 		{"", NULL},          {"\ntoken", NULL},        {"to\tken", NULL},      {"to\x1fken", NULL},
 		{"to\x7fken", NULL}, {"to\xc3\xa4ken", NULL},
 	};
-	(void)state;
 	open_with(&(const struct store_options){.address = "http://h/s", .bearer_file = bearer});
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		char request[64];
@@ -241,10 +235,9 @@ static void tokens(void **state)
 	close_engine();
 }
 
-static void long_tokens(void **state)
+TEST(long_tokens)
 {
 	char token[BEARER_MAX + 2], request[BEARER_MAX + 64];
-	(void)state;
 	open_with(&(const struct store_options){.address = "http://h/s", .bearer_file = bearer});
 	snprintf(token, sizeof(token), "%0*d", BEARER_MAX, 7);
 	write_bearer(token, BEARER_MAX);
@@ -259,10 +252,9 @@ static void long_tokens(void **state)
 }
 
 /* Without a standard input. */
-static void token_at_0(void **state)
+TEST(token_at_0)
 {
 	const int saved = dup(STDIN_FILENO);
-	(void)state;
 	open_with(&(const struct store_options){.address = "http://h/s", .bearer_file = bearer});
 	write_bearer("t", 1);
 	is_stdin = true;
@@ -280,14 +272,13 @@ static void token_at_0(void **state)
 }
 
 /* It is read anew each time, and for a probe. */
-static void token_files(void **state)
+TEST(token_files)
 {
 	static const struct scripted script[] = {
 		{"PUT " PROBE " <>; If-None-Match: *; Authorization: Bearer t", .err = -ETIMEDOUT},
 		{"DELETE " PROBE "; Authorization: Bearer t", 204},
 		{NULL}};
 	const struct transfer_row head = {{HEAD("a")}, {{"HEAD a; Authorization: Bearer t", 200}}, {0}};
-	(void)state;
 	open_with(&(const struct store_options){.address = "http://h/s", .bearer_file = bearer});
 	unlink(bearer);
 	run_row(&(const struct transfer_row){
@@ -315,10 +306,9 @@ static void token_files(void **state)
 
 /* ---- Opening, memory ---- */
 
-static void opening(void **state)
+TEST(opening)
 {
 	struct gsym_diag diag = {""};
-	(void)state;
 	assert_string_equal(http_engine.name, "HTTP");
 	reset_server();
 	server.open_err = -ELIBACC;
@@ -335,11 +325,10 @@ static void opening(void **state)
 }
 
 /* Each allocation fails once. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	const struct store_options options = {.address = "http://h/s", .bearer_file = bearer};
 	int err = -ENOMEM;
-	(void)state;
 	write_bearer("t", 1);
 	reset_server();
 	for (long n = 0; err; n++) {
@@ -383,13 +372,4 @@ static int remove_directory(void **state)
 	return rmdir(directory);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reading),     cmocka_unit_test(contents),    cmocka_unit_test(invalid),
-		cmocka_unit_test(writing),     cmocka_unit_test(collections), cmocka_unit_test(deleting),
-		cmocka_unit_test(tokens),      cmocka_unit_test(long_tokens), cmocka_unit_test(token_at_0),
-		cmocka_unit_test(token_files), cmocka_unit_test(opening),     cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+ALL_TESTS(make_directory, remove_directory)

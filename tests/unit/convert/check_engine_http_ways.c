@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "tests/lib/unit.h"
+
 #define TEMP(n) n "." RANDOM ".tmp"
 
 static void open_with(const struct store_options *options)
@@ -179,9 +181,8 @@ static const struct transfer_row guarded_move_rows[] = {
 	 {0}},
 };
 
-static void ways(void **state)
+TEST(ways)
 {
-	(void)state;
 	open_one();
 	probe_engine(by_headers, 1);
 	RUN_ROWS(header_rows);
@@ -204,7 +205,7 @@ static void ways(void **state)
 }
 
 /* Ways that are none, and how that shows. */
-static void other_probes(void **state)
+TEST(other_probes)
 {
 	static const struct scripted
 		there_already[] = {{PUT_PROBE, 412}, DELETE_PROBE, HAS_MOVE,
@@ -217,7 +218,6 @@ static void other_probes(void **state)
 			      DELETE_TEMP,      DELETE_PROBE, {NULL}},
 		overwrites[] = {{PUT_PROBE, 501}, DELETE_PROBE,     PUT_TEMP,     {MOVE_TEMP, 201},
 				PUT_TEMP,         {MOVE_TEMP, 201}, DELETE_PROBE, {NULL}};
-	(void)state;
 	open_one();
 	probe_engine(there_already, 1);
 	RUN_ROWS(move_rows);
@@ -238,7 +238,7 @@ static void other_probes(void **state)
 }
 
 /* What is known stays if nothing can be found out now, and the object of the probe does not. */
-static void failed_probes(void **state)
+TEST(failed_probes)
 {
 	static const struct {
 		struct scripted script[SCRIPT_MAX];
@@ -266,7 +266,6 @@ static void failed_probes(void **state)
 		  DELETE_PROBE},
 		 -ETIMEDOUT},
 	};
-	(void)state;
 	open_one();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		probe_engine(by_guarded_move, 1);
@@ -283,11 +282,10 @@ static void failed_probes(void **state)
 }
 
 /* A name that is too long for a temporary one is not cut. */
-static void long_names(void **state)
+TEST(long_names)
 {
 	enum { LONGEST = STORE_NAME_SIZE - sizeof("." RANDOM ".tmp") };
 	char name[LONGEST + 2], put[2 * STORE_NAME_SIZE], move[3 * STORE_NAME_SIZE];
-	(void)state;
 	open_one();
 	probe_engine(by_move, 1);
 	snprintf(name, sizeof(name), "%0*d", LONGEST, 7);
@@ -301,20 +299,10 @@ static void long_names(void **state)
 }
 
 /* A cache of Bazel's has neither leases nor names for a probe. */
-static void bazel(void **state)
+TEST(bazel)
 {
-	(void)state;
 	open_with(&(const struct store_options){.address = "http://h/s", .bazel = true});
 	probe_engine(NULL, 0);
 	RUN_ROWS(absent_rows);
 	close_engine();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ways),       cmocka_unit_test(other_probes), cmocka_unit_test(failed_probes),
-		cmocka_unit_test(long_names), cmocka_unit_test(bazel),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
+
 #define FAILURE(code) "<Error><Code>" code "</Code><Message>m</Message></Error>"
 
 /* ---- Objects ---- */
 
-static void reading(void **state)
+TEST(reading)
 {
 	static const struct transfer_row rows[] = {
 		{{GET("a/b")},
@@ -36,7 +38,6 @@ static void reading(void **state)
 		{{GET("../a")}, {{NULL}}, {-EINVAL}},
 		{{.operation = (enum store_operation)STORE_OPERATIONS, .name = "a"}, {{NULL}}, {-EINVAL}},
 	};
-	(void)state;
 	open_bucket();
 	RUN_ROWS(rows);
 	assert_int_equal(server.max, 0);
@@ -46,7 +47,7 @@ static void reading(void **state)
 }
 
 /* What S3 says of a failure. */
-static void reasons(void **state)
+TEST(reasons)
 {
 	static const struct {
 		unsigned status;
@@ -67,7 +68,6 @@ static void reasons(void **state)
 		{503, FAILURE("SlowDown"), -EREMOTEIO, "HTTP 503, SlowDown"},
 		{413, FAILURE("EntityTooLarge"), -EFBIG, "HTTP 413, EntityTooLarge"},
 	};
-	(void)state;
 	open_bucket();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct transfer_row row = {{GET("a")},
@@ -89,7 +89,7 @@ static void reasons(void **state)
 	close_engine();
 }
 
-static void writing(void **state)
+TEST(writing)
 {
 	static const struct transfer_row rows[] = {
 		/* The time is that of the answer. */
@@ -113,14 +113,13 @@ static void writing(void **state)
 		{{DEL("a")}, {{"DELETE p/a" NO_BODY, 404}}, {-ENOENT}},
 		{{DEL("a")}, {{"DELETE p/a" NO_BODY, .err = -ETIMEDOUT}}, {-ETIMEDOUT, .text = "no answer"}},
 	};
-	(void)state;
 	open_bucket();
 	RUN_ROWS(rows);
 	close_engine();
 }
 
 /* Bodies of several blocks, and what cannot be read. */
-static void digests(void **state)
+TEST(digests)
 {
 	static const struct {
 		uint64_t size, has;
@@ -133,7 +132,6 @@ static void digests(void **state)
 		{70000, 69999, NULL},
 	};
 	static char bytes[1000000];
-	(void)state;
 	memset(bytes, 'a', sizeof(bytes));
 	open_bucket();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -186,7 +184,7 @@ static void digests(void **state)
 	}
 
 /* What does not match though the object has the tag is sent in the other form, which is remembered. */
-static void matching(void **state)
+TEST(matching)
 {
 	static const struct transfer_row rows[] = {
 		{{PUT("a"), TAGGED}, {QUOTED}, {.etag = "n"}},
@@ -225,14 +223,13 @@ static void matching(void **state)
 		 {NO_QUOTED, SAME_TAG, {"PUT p/a <abc>; If-Match: t" DIGEST_OF_ABC, 200, .now = 50}},
 		 {.now = 50, .modified = 50}},
 	};
-	(void)state;
 	open_bucket();
 	RUN_ROWS(rows);
 	close_engine();
 }
 
 /* Some delete whatever the condition is. */
-static void deleting(void **state)
+TEST(deleting)
 {
 	static const struct transfer_row rows[] = {
 		{{DEL("a"), TAGGED}, {SAME_TAG, {"DELETE p/a" NO_BODY, 204}}, {0}},
@@ -240,7 +237,6 @@ static void deleting(void **state)
 		{{DEL("a"), TAGGED}, {{"HEAD p/a" NO_BODY, 404}}, {-ENOENT}},
 		{{DEL("a"), ABSENT}, {{"DELETE p/a" NO_BODY, 204}}, {0}},
 	};
-	(void)state;
 	open_bucket();
 	RUN_ROWS(rows);
 	close_engine();
@@ -255,7 +251,7 @@ static void deleting(void **state)
 		"DELETE p/" PROBE NO_BODY, 204, .now = 99 \
 	}
 
-static void probing(void **state)
+TEST(probing)
 {
 	static const struct transfer_row sent = {{PUT("a"), TAGGED}, {QUOTED}, {.etag = "n"}},
 					 compared = {{PUT("a"), TAGGED},
@@ -291,7 +287,6 @@ static void probing(void **state)
 		 true,
 		 "no answer"},
 	};
-	(void)state;
 	open_bucket();
 	run_row(&sent);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -310,7 +305,7 @@ static void probing(void **state)
 
 /* ---- Credentials, memory ---- */
 
-static void credentials(void **state)
+TEST(credentials)
 {
 	static const struct {
 		int err, want;
@@ -324,7 +319,6 @@ static void credentials(void **state)
 		{-ENFILE, -ENFILE, "credentials for S3 cannot be read: Too many open files in system"},
 		{-EIO, -EIO, "credentials for S3 cannot be read: Input/output error"},
 	};
-	(void)state;
 	open_bucket();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct transfer_row row = {{GET("a")}, {{NULL}}, {table[i].want}};
@@ -368,23 +362,12 @@ static void fail_allocations(const struct transfer *from, const struct scripted 
 	expect_end();
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-	(void)state;
 	open_bucket();
 	fail_allocations(&(const struct transfer){PUT("a"), TAGGED},
 			 (const struct scripted[]){QUOTED, {NULL}});
 	fail_allocations(&(const struct transfer){GET("a")},
 			 (const struct scripted[]){{"GET p/a" NO_BODY, 200}, {NULL}});
 	close_engine();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reading), cmocka_unit_test(reasons),     cmocka_unit_test(writing),
-		cmocka_unit_test(digests), cmocka_unit_test(matching),    cmocka_unit_test(deleting),
-		cmocka_unit_test(probing), cmocka_unit_test(credentials), cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

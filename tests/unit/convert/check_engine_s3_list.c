@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
+
 enum { TOKEN_MAX = 2047, PAGE_MAX = 16 << 20 };
 
 #define FIRST         "GET ?list-type=2&prefix=p%2F" NO_BODY
@@ -42,7 +44,7 @@ static const char *list(const char *name, const struct scripted *script, const s
 	return text;
 }
 
-static void pages(void **state)
+TEST(pages)
 {
 	static const struct scripted script[] = {
 		{"GET ?list-type=2&prefix=p%2Fab%2F" NO_BODY, 200, .now = 50, .etag = "x",
@@ -54,7 +56,6 @@ static void pages(void **state)
 		 .body = PAGE(OBJECT("p/ab/z", "0", TIME))},
 		{NULL},
 	};
-	(void)state;
 	open_bucket();
 	assert_string_equal(list("ab/", script, &(const struct store_reply){.now = 52}),
 			    "ab/x\t12\t" SECONDS "\nab/y\t18446744073709551615\t1\nab/z\t0\t" SECONDS "\n");
@@ -63,7 +64,7 @@ static void pages(void **state)
 }
 
 /* Keys of others, and what is not known of an object. */
-static void objects(void **state)
+TEST(objects)
 {
 	static const struct scripted script[] = {
 		{FIRST, 200,
@@ -77,17 +78,15 @@ static void objects(void **state)
 										 "CommonPrefixes>")},
 		{NULL},
 	};
-	(void)state;
 	open_bucket();
 	assert_string_equal(list("", script, &(const struct store_reply){.err = 0}),
 			    "b\t0\t0\nc\t7\t0\nd\t8\t0\n");
 	close_engine();
 }
 
-static void long_keys(void **state)
+TEST(long_keys)
 {
 	char body[1024], want[512];
-	(void)state;
 	open_bucket();
 	for (int n = STORE_NAME_SIZE - 1; n <= STORE_NAME_SIZE; n++) {
 		snprintf(body, sizeof(body), PAGE(CONTENTS("<Key>p/%0*d</Key>")), n, 7);
@@ -100,12 +99,11 @@ static void long_keys(void **state)
 }
 
 /* A page says whether there is another, and where. */
-static void tokens(void **state)
+TEST(tokens)
 {
 	static char token[TOKEN_MAX + 2], body[TOKEN_MAX + 256], request[TOKEN_MAX + 256];
 	const struct store_reply endless = {-EREMOTEIO, .text = "the list has no end"},
 				 circles = {-EREMOTEIO, .text = "the list goes in circles"}, good = {0};
-	(void)state;
 	open_bucket();
 	list("",
 	     (const struct scripted[]){{FIRST, 200, .body = PAGE("<IsTruncated>true</IsTruncated>")}, {NULL}},
@@ -145,7 +143,7 @@ static void tokens(void **state)
 	close_engine();
 }
 
-static void failures(void **state)
+TEST(failures)
 {
 	static const struct {
 		struct scripted script[SCRIPT_MAX];
@@ -167,7 +165,6 @@ static void failures(void **state)
 		{{{FIRST, 200, .now = 50, .body = PAGE(MORE("1"))}, {NEXT("1"), .err = -ETIMEDOUT}},
 		 {-ETIMEDOUT, .now = 50, .text = "no answer"}},
 	};
-	(void)state;
 	open_bucket();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		list("", table[i].script, &table[i].want);
@@ -175,12 +172,11 @@ static void failures(void **state)
 }
 
 /* No more is written than is wanted, and what cannot be written is no list. */
-static void limits(void **state)
+TEST(limits)
 {
 	static const struct scripted script[] = {{FIRST, 200, .body = PAGE(OBJECT("p/a", "1", TIME))},
 						 {NULL}};
 	const size_t size = strlen("a\t1\t" SECONDS "\n");
-	(void)state;
 	open_bucket();
 	for (unsigned less = 0; less < 2; less++) {
 		struct transfer transfer = make_transfer(&(const struct transfer){LIST("")});
@@ -200,14 +196,13 @@ static void limits(void **state)
 }
 
 /* Each allocation fails once. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static const struct scripted script[] = {
 		{FIRST, 200, .body = PAGE(MORE("1") OBJECT("p/a", "1", TIME))},
 		{NEXT("1"), 200, .body = PAGE(OBJECT("p/b", "1", TIME))},
 		{NULL}};
 	int err = -ENOMEM;
-	(void)state;
 	open_bucket();
 	const long before = count_live();
 	for (long n = 0; err; n++) {
@@ -222,14 +217,4 @@ static void no_memory(void **state)
 	}
 	expect_end();
 	close_engine();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages),     cmocka_unit_test(objects),  cmocka_unit_test(long_keys),
-		cmocka_unit_test(tokens),    cmocka_unit_test(failures), cmocka_unit_test(limits),
-		cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

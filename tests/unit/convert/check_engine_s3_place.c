@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gsym/base/diag.h"
+#include "tests/lib/unit.h"
 
 #define REGION_OF_64 "r234567890123456789012345678901234567890123456789012345678901234"
 
@@ -25,7 +26,7 @@ static void ask(const char *address, const char *url, const char *region)
 	close_engine();
 }
 
-static void places(void **state)
+TEST(places)
 {
 	static const struct {
 		const char *address, *variables[4], *url, *region;
@@ -57,7 +58,6 @@ static void places(void **state)
 		 "eu-1"},
 		{"s3://b/p", {"AWS_ENDPOINT_URL=http://two:9000"}, "http://two:9000/b/p/", "us-east-1"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		set_environment(table[i].variables);
 		ask(table[i].address, table[i].url, table[i].region);
@@ -79,7 +79,7 @@ static void refuse(const char *address, int err, const char *reason)
 #define NO_ADDRESS "is no address of the form s3://BUCKET/PREFIX"
 #define NO_PREFIX  "is no prefix for S3: it may have the characters A-Z a-z 0-9 . _ ~ - /"
 
-static void no_places(void **state)
+TEST(no_places)
 {
 	static const struct {
 		const char *address, *variables[2], *reason;
@@ -109,17 +109,15 @@ static void no_places(void **state)
 		 "'ftp://h' is no address of the form https://HOST/PREFIX"},
 		{"s3://b", {"AWS_ENDPOINT_URL=https://u:p@h"}, "the address has a user: give it in a file"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		set_environment(table[i].variables);
 		refuse(table[i].address, -EINVAL, table[i].reason);
 	}
 }
 
-static void long_prefixes(void **state)
+TEST(long_prefixes)
 {
 	char address[STORE_NAME_SIZE + 16], url[STORE_NAME_SIZE + 64];
-	(void)state;
 	set_environment((const char *const[]){"AWS_ENDPOINT_URL=http://h", NULL});
 	snprintf(address, sizeof(address), "s3://b/%0*d", STORE_NAME_SIZE - 1, 7);
 	snprintf(url, sizeof(url), "http://h/b/%0*d/", STORE_NAME_SIZE - 1, 7);
@@ -128,10 +126,9 @@ static void long_prefixes(void **state)
 	refuse(address, -EINVAL, NO_PREFIX);
 }
 
-static void opening(void **state)
+TEST(opening)
 {
 	struct gsym_diag diag = {""};
-	(void)state;
 	set_environment((const char *const[]){NULL});
 	assert_string_equal(s3_engine.name, "S3");
 	has_no_sodium = true;
@@ -148,10 +145,9 @@ static void opening(void **state)
 }
 
 /* Each allocation fails once. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	int err = -ENOMEM;
-	(void)state;
 	set_environment((const char *const[]){NULL});
 	reset_server();
 	for (long n = 0; err; n++) {
@@ -164,13 +160,4 @@ static void no_memory(void **state)
 	s3_engine.close(engine);
 	assert_int_equal(count_live(), 0);
 	assert_int_equal(server.n_clients, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places),  cmocka_unit_test(no_places), cmocka_unit_test(long_prefixes),
-		cmocka_unit_test(opening), cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "convert/object/identity.h"
+#include "tests/lib/unit.h"
 
 enum { FAT = 0xcafebabe, FAT_64 = 0xcafebabf, FILE_SIZE = 1200, SLICE = 40 };
 
@@ -55,11 +54,10 @@ static const struct made_slice three[] = {
 	{7, 3, 1000, SLICE}, {0x0100000c, 2, 1100, SLICE}, {0x01000007, 3, 1160, SLICE}};
 
 /* Each cut of the file has those slices that end before it. */
-static void cut_files(void **state)
+TEST(cut_files)
 {
 	static const char *const arches[] = {"i386", "arm64e", "x86_64"};
 	struct object_slice found[SLICES_MAX];
-	(void)state;
 	for (int wide = 0; wide < 2; wide++)
 		for (size_t size = 0; size <= FILE_SIZE; size++) {
 			struct span file = make_file(wide ? FAT_64 : FAT, three, 3, size);
@@ -96,11 +94,10 @@ static void cut_files(void **state)
 }
 
 /* Which tables are one: up to as many slices as may be, and not a Java class, whose version is there. */
-static void counts(void **state)
+TEST(counts)
 {
 	static struct made_slice many[60];
 	struct object_slice found[SLICES_MAX];
-	(void)state;
 	for (uint32_t n = 0; n < 60; n++)
 		for (int wide = 0; wide < 2; wide++) {
 			for (uint32_t i = 0; i < n; i++)
@@ -125,7 +122,7 @@ static void counts(void **state)
 }
 
 /* Static libraries, and what is outside of the file: of those we want nothing, of lost slices we tell. */
-static void other_slices(void **state)
+TEST(other_slices)
 {
 	static const struct {
 		struct made_slice v[2];
@@ -142,7 +139,6 @@ static void other_slices(void **state)
 		{{{7, 3, 4000000000, 4000000000}, {7, 3, 1100, 40}}, 1, true, 1},
 	};
 	struct object_slice found[SLICES_MAX];
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		for (int wide = 0; wide < 2; wide++) {
 			struct span file = make_file(wide ? FAT_64 : FAT, table[i].v, 2, FILE_SIZE);
@@ -153,14 +149,4 @@ static void other_slices(void **state)
 			assert_int_equal(object.lost.number, table[i].lost);
 			free((void *)(uintptr_t)file.data);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cut_files),
-		cmocka_unit_test(counts),
-		cmocka_unit_test(other_slices),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

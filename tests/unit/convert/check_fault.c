@@ -2,13 +2,10 @@
 #include "work/run/fault.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static time_t now;
 
@@ -21,10 +18,9 @@ time_t __wrap_time(time_t *ret)
 }
 
 /* What no rule knows condemns no file. */
-static void reported(void **state)
+TEST(reported)
 {
 	static const int of_file[] = {EBADMSG, ENODATA, ENOEXEC, ENOTSUP, EOVERFLOW};
-	(void)state;
 	for (int err = 0; err < 200; err++) {
 		enum fault expected = err == EFBIG ? FAULT_LIMIT : FAULT_MACHINE;
 		for (size_t i = 0; i < sizeof(of_file) / sizeof(*of_file); i++)
@@ -44,11 +40,10 @@ static int exited_with(int status)
 	return status << 8;
 }
 
-static void ended(void **state)
+TEST(ended)
 {
 	enum { CORE_DUMPED = 0x80 };
 	static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGSYS, SIGTRAP};
-	(void)state;
 	for (int sig = 1; sig < 65; sig++) {
 		bool crash = false;
 		for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
@@ -68,9 +63,8 @@ static void ended(void **state)
 }
 
 /* An hour; a clock that was set back does not make it longer. */
-static void due(void **state)
+TEST(due)
 {
-	(void)state;
 	now = 1000000;
 	const int64_t again = fault_again();
 	assert_int_equal(again, now + 3600);
@@ -85,14 +79,4 @@ static void due(void **state)
 	assert_false(fault_is_due(again));
 	now++;
 	assert_true(fault_is_due(again));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reported),
-		cmocka_unit_test(ended),
-		cmocka_unit_test(due),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "work/worker/child.h"
 
 static int64_t wall_ms(void)
@@ -26,9 +21,8 @@ static void rest_for(struct fetcher *f, int64_t ms) NOT_ANALYZED
 }
 
 /* An image that is tried while its server still rests would be converted for nothing. */
-static void again_after_the_rest(void **state)
+TEST(again_after_the_rest)
 {
-	(void)state;
 	const uint8_t id[20] = {1};
 	char directory[] = "/";
 	struct fetcher f = {.directory = directory};
@@ -45,10 +39,4 @@ static void again_after_the_rest(void **state)
 		assert_true(got.again * 1000 <= wall_ms() + ms + 1000);
 	}
 	fetch_servers_free(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(again_after_the_rest)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

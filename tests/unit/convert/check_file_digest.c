@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { LARGEST = (3 << 20) + 5 };
 
@@ -50,9 +50,8 @@ static FILE *make_file(uint64_t size)
 	return file;
 }
 
-static void digests(void **state)
+TEST(digests)
 {
-	(void)state;
 	uint8_t digest[STORE_DIGEST];
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		FILE *file = make_file(known[i].size);
@@ -63,9 +62,8 @@ static void digests(void **state)
 }
 
 /* Only the first bytes count: a file that grows is digested as the size that was asked for. */
-static void longer_file(void **state)
+TEST(longer_file)
 {
-	(void)state;
 	uint8_t digest[STORE_DIGEST];
 	FILE *file = make_file(4096);
 	assert_int_equal(file_digest(fileno(file), 129, NULL, NULL, digest), 0);
@@ -73,9 +71,8 @@ static void longer_file(void **state)
 	fclose(file);
 }
 
-static void shorter_file(void **state)
+TEST(shorter_file)
 {
-	(void)state;
 	uint8_t digest[STORE_DIGEST];
 	FILE *file = make_file(128);
 	assert_int_equal(file_digest(fileno(file), 129, NULL, NULL, digest), -ESTALE);
@@ -89,9 +86,8 @@ static bool count_down(void *user)
 	return (*(int *)user)-- > 0;
 }
 
-static void canceled(void **state)
+TEST(canceled)
 {
-	(void)state;
 	uint8_t digest[STORE_DIGEST];
 	FILE *file = make_file(LARGEST);
 	int blocks = 4; /* of which the last has five bytes */
@@ -100,15 +96,4 @@ static void canceled(void **state)
 	blocks = 2;
 	assert_int_equal(file_digest(fileno(file), LARGEST, count_down, &blocks, digest), -ECANCELED);
 	fclose(file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(digests),
-		cmocka_unit_test(longer_file),
-		cmocka_unit_test(shorter_file),
-		cmocka_unit_test(canceled),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

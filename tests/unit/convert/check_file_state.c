@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { FIELDS = 6 };
 
@@ -30,9 +28,8 @@ static int new_file(void)
 	return fd;
 }
 
-static void every_field_counts(void **state)
+TEST(every_field_counts)
 {
-	(void)state;
 	int fd = new_file();
 	for (int field = 0; field <= FIELDS; field++) {
 		struct file_state s = scan(fd, true);
@@ -53,22 +50,20 @@ static void every_field_counts(void **state)
 	assert_int_equal(file_state_check(fd, &s), -EBADF); /* which is no change */
 }
 
-static void only_regular_files(void **state)
+TEST(only_regular_files)
 {
-	(void)state;
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct file_state s = scan(fd, true);
 	assert_int_equal(file_state_check(fd, &s), -ESTALE);
 	close(fd);
 }
 
-static void readers(void **state)
+TEST(readers)
 {
 	static const struct {
 		mode_t mode, all, owner;
 	} table[] = {{0644, 0444, 0400}, {0777, 0444, 0400}, {0640, 0440, 0400}, {0604, 0404, 0400},
 		     {0600, 0400, 0400}, {0044, 0044, 0},    {0311, 0, 0}};
-	(void)state;
 	int fd = new_file();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		assert_int_equal(fchmod(fd, table[i].mode), 0);
@@ -76,14 +71,4 @@ static void readers(void **state)
 		assert_int_equal(scan(fd, false).mode, table[i].owner);
 	}
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_counts),
-		cmocka_unit_test(only_regular_files),
-		cmocka_unit_test(readers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

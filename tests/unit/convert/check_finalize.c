@@ -1,15 +1,11 @@
 /* Which of several functions at one place stays, and under which name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "pool_text.h"
 
 #include "convert/finish/finalize.h"
 #include "convert/record/name_match.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,7 +69,7 @@ static void assert_record(struct fixture *f, size_t i, const char *name, uint32_
 }
 
 /* An alias: the entry has the name of one symbol, and the other is shown. */
-static void alias_has_the_symbols_name(void **state)
+TEST_WITH(alias_has_the_symbols_name, setup, teardown)
 {
 	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "__GI_getenv", 10);
@@ -85,7 +81,7 @@ static void alias_has_the_symbols_name(void **state)
 }
 
 /* gold: entries of two functions, with lines of their own. Name and lines come from one of them. */
-static void folded_entries_are_not_mixed(void **state)
+TEST_WITH(folded_entries_are_not_mixed, setup, teardown)
 {
 	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "before", 10);
@@ -98,7 +94,7 @@ static void folded_entries_are_not_mixed(void **state)
 }
 
 /* Neither has the symbol that would be shown: each keeps its own name, and the first one stays. */
-static void folded_entries_keep_their_names(void **state)
+TEST_WITH(folded_entries_keep_their_names, setup, teardown)
 {
 	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "one", 10);
@@ -111,7 +107,7 @@ static void folded_entries_keep_their_names(void **state)
 }
 
 /* Assembly: several entries for one body with the same lines are aliases. */
-static void equal_lines_are_aliases(void **state)
+TEST_WITH(equal_lines_are_aliases, setup, teardown)
 {
 	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "__compat", 10);
@@ -123,7 +119,7 @@ static void equal_lines_are_aliases(void **state)
 }
 
 /* Names of a PDB file: symbols have others, and do not replace a function without lines. */
-static void spelled_names_stay(void **state)
+TEST_WITH(spelled_names_stay, setup, teardown)
 {
 	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "ns::f", 0);
@@ -137,7 +133,7 @@ static void spelled_names_stay(void **state)
 }
 
 /* Of several that were folded the chosen one stays, whatever the symbol and the number of lines. */
-static void chosen_function_represents(void **state)
+TEST_WITH(chosen_function_represents, setup, teardown)
 {
 	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "f", 10);
@@ -151,7 +147,7 @@ static void chosen_function_represents(void **state)
 }
 
 /* Merged: a body whose lines are believed because a clone's symbol is there; copies are one. */
-static void merged_bodies_need_a_symbol(void **state)
+TEST_WITH(merged_bodies_need_a_symbol, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->options.merged = true;
@@ -170,7 +166,7 @@ static void merged_bodies_need_a_symbol(void **state)
 	assert_int_equal(f->records.v[0].n_merged, 3);
 }
 
-static void own_symbols(void **state)
+TEST_WITH(own_symbols, setup, teardown)
 {
 	static const struct {
 		const char *symbol, *name;
@@ -198,11 +194,10 @@ static void own_symbols(void **state)
 }
 
 /* Each allocation fails once: that is an error, and no label stays that a function covers. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	bool failed = true;
 	long rounds = 0;
-	(void)state;
 	for (; failed; rounds++) {
 		const long before = live;
 		void *of_round;
@@ -226,20 +221,4 @@ static void without_memory(void **state)
 		assert_int_equal(live, before);
 	}
 	assert_true(rounds > 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(alias_has_the_symbols_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(folded_entries_are_not_mixed, setup, teardown),
-		cmocka_unit_test_setup_teardown(folded_entries_keep_their_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(equal_lines_are_aliases, setup, teardown),
-		cmocka_unit_test_setup_teardown(spelled_names_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(chosen_function_represents, setup, teardown),
-		cmocka_unit_test_setup_teardown(merged_bodies_need_a_symbol, setup, teardown),
-		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),
-		cmocka_unit_test(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

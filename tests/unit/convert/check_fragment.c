@@ -1,4 +1,5 @@
 /* Fragments: which functions around an address are certain, early and with all units and symbols known. */
+#include "tests/lib/unit.h"
 #include "tests/unit/convert/fragment_asking.h"
 
 /* ---- What is certain ---- */
@@ -113,9 +114,8 @@ static const struct fragment_case certain_cases[] = {
 	{"another name", {.str = "GNU C17 clang-format gnat GNATMAKE"}, "0", "01", "01"},
 };
 
-static void certain(void **state)
+TEST(certain)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(certain_cases); i++) {
 		const struct fragment_case *c = &certain_cases[i];
 		struct asking a;
@@ -137,7 +137,7 @@ static void certain(void **state)
 /* ---- Addresses ---- */
 
 /* Of each origin, at the edges of segments and functions. The image base is the first segment's page. */
-static void addresses(void **state)
+TEST(addresses)
 {
 	enum { HALF = 0x100, OFF = 0x10, SECOND_OFF = 0x800 }; /* see add_segments() */
 	static const struct {
@@ -170,7 +170,6 @@ static void addresses(void **state)
 	};
 	static const struct made_image image = {.comment = NULL};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "0");
 	for (int all = 0; all < 2; all++) {
 		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -185,11 +184,10 @@ static void addresses(void **state)
 }
 
 /* The end of a function that is certain is not in it. */
-static void next_to_certain(void **state)
+TEST(next_to_certain)
 {
 	static const struct made_image image = {.symbols = "s-ssssssssssssss"};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "0");
 	a.addresses[0].value = TEXT + FUNCTION_SIZE - 1;
 	assert_string_equal(make(&a, fragment_make_early), "0");
@@ -201,11 +199,10 @@ static void next_to_certain(void **state)
 }
 
 /* Some that are nowhere in the file are passed over, and so are those of other origins then. */
-static void addresses_that_are_nowhere(void **state)
+TEST(addresses_that_are_nowhere)
 {
 	static const struct made_image image = {.comment = NULL};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "012");
 	a.addresses[0] = (struct convert_address){0x7fffffff, ADDRESS_IN_FILE};
 	a.addresses[1] = (struct convert_address){0x10, ADDRESS_IN_FILE};
@@ -217,7 +214,7 @@ static void addresses_that_are_nowhere(void **state)
 }
 
 /* The base of the GSYM is that of the image, if no function of the fragment is before it. */
-static void image_bases(void **state)
+TEST(image_bases)
 {
 	static const struct {
 		uint64_t base; /* of the first segment, from TEXT on */
@@ -232,7 +229,6 @@ static void image_bases(void **state)
 		{0x41, "0", TEXT, TEXT},
 		{0x8000, "4", TEXT + 0x8000, TEXT + 0x80},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct made_image image = {.base = cases[i].base};
 		struct asking a;
@@ -323,10 +319,9 @@ static const struct poke pokes[] = {
 	{"all is as usual", false, unchanged},
 };
 
-static void unsuitable(void **state)
+TEST(unsuitable)
 {
 	static const struct made_image image = {.comment = NULL};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(pokes); i++)
 		for (int all = 0; all < 2; all++) {
 			struct asking a;
@@ -351,11 +346,10 @@ static void unsuitable(void **state)
 }
 
 /* Without the option, folded functions do not matter: of those that share a range one is kept. */
-static void not_merged(void **state)
+TEST(not_merged)
 {
 	static const struct made_image image = {.symbols = "2sssssssssssssss"};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "0");
 	a.options.merged = false;
 	assert_string_equal(make(&a, fragment_make_early), "01");
@@ -364,7 +358,7 @@ static void not_merged(void **state)
 	end(&a);
 }
 
-static void languages(void **state)
+TEST(languages)
 {
 	static const struct {
 		struct made_image image;
@@ -376,7 +370,6 @@ static void languages(void **state)
 		 false,
 		 true}, /* early the units of the fragment alone */
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct asking a;
 		start(&a, &cases[i].image, "0");
@@ -387,15 +380,4 @@ static void languages(void **state)
 		assert_int_equal(a.told.has_ada, cases[i].whole);
 		end(&a);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(certain),         cmocka_unit_test(addresses),
-		cmocka_unit_test(next_to_certain), cmocka_unit_test(addresses_that_are_nowhere),
-		cmocka_unit_test(image_bases),     cmocka_unit_test(unsuitable),
-		cmocka_unit_test(not_merged),      cmocka_unit_test(languages),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

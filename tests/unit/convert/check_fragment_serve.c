@@ -1,14 +1,14 @@
 /* Fragments: who is told of them, one after the other, and what may fail meanwhile. */
+#include "tests/lib/unit.h"
 #include "tests/unit/convert/fragment_asking.h"
 
 /* ---- What may fail ---- */
 
 /* A file that could not be opened might change the result, and a fragment that cannot be written is none. */
-static void faults(void **state)
+TEST(faults)
 {
 	static const struct made_image image = {.comment = NULL};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "0");
 	for (int all = 0; all < 2; all++) {
 		int (*makes)(struct conversion *, bool *) = all ? fragment_make : fragment_make_early;
@@ -32,12 +32,11 @@ static void faults(void **state)
 }
 
 /* Who is told may stop the conversion. */
-static void stopped(void **state)
+TEST(stopped)
 {
 	static const struct made_image image = {.comment = NULL};
 	struct asking a;
 	bool done = false;
-	(void)state;
 	start(&a, &image, "0");
 	a.stop = 1;
 	assert_int_equal(fragment_make_early(&a.c, &done), -ECANCELED);
@@ -50,11 +49,10 @@ static void stopped(void **state)
 	end(&a);
 }
 
-static void no_fragment(void **state)
+TEST(no_fragment)
 {
 	static const struct made_image image = {.comment = NULL};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "0");
 	memset(&a.told, 0xee, sizeof(a.told));
 	assert_int_equal(fragment_report_none(&a.c), 0);
@@ -74,11 +72,10 @@ static void no_fragment(void **state)
  * Whichever allocation fails, what is not certain is left out, and early a fragment has all that is asked: of
  * more addresses, and code of more units, than fit without another allocation. The next time there is all.
  */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static const struct made_image image = {.units = {"01", "12", "89", "67", "ab", "cd", "ef", "45"},
 						.order = "023456723456777701"};
-	(void)state;
 	for (int all = 0; all < 2; all++) {
 		struct asking a;
 		long failed = 0, before = live;
@@ -106,7 +103,7 @@ static void no_memory(void **state)
 /* ---- Units that are read while they are inflated ---- */
 
 /* There is no second chance, so that a part is told. */
-static void inflating(void **state)
+TEST(inflating)
 {
 	static const struct {
 		const char *what;
@@ -122,7 +119,6 @@ static void inflating(void **state)
 		{"listed at no unit", {.compressed = true, .stray = 1}, "0", ""},
 		{"listed past the end", {.compressed = true, .stray = 0x10000}, "0", ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct asking a;
 		start(&a, &cases[i].image, cases[i].asked);
@@ -167,9 +163,8 @@ static const struct serve_case serve_cases[] = {
 	{"in one unit of Ada, not early", {.str = "GNAT/"}, {"0", "2"}, 0, "01 23 ", -ECANCELED},
 };
 
-static void serving(void **state)
+TEST(serving)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(serve_cases); i++) {
 		const struct serve_case *c = &serve_cases[i];
 		struct asking a;
@@ -187,12 +182,11 @@ static void serving(void **state)
 }
 
 /* Whichever allocation fails, what is told is certain, and all is freed. */
-static void serving_without_memory(void **state)
+TEST(serving_without_memory)
 {
 	static const struct made_image image = {.symbols = "s-ss-sssssssssss"};
 	static const char *const asked[] = {"3", "01", NULL};
 	long failed = 0;
-	(void)state;
 	for (bool fails = true; fails; failed++) {
 		struct asking a;
 		long before = live;
@@ -213,30 +207,14 @@ static void serving_without_memory(void **state)
 }
 
 /* With options that allow no fragment it returns -ENODATA at once, without a call of next(). */
-static void serving_nothing(void **state)
+TEST(serving_nothing)
 {
 	static const struct made_image image = {.comment = NULL};
 	struct asking a;
-	(void)state;
 	start(&a, &image, "0");
 	a.asked.next = next;
 	a.options.match_llvm = true;
 	assert_int_equal(fragment_serve(&a.c), -ENODATA);
 	assert_int_equal(a.calls, 0);
 	end(&a);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(faults),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(no_fragment),
-		cmocka_unit_test(no_memory),
-		cmocka_unit_test(inflating),
-		cmocka_unit_test(serving),
-		cmocka_unit_test(serving_without_memory),
-		cmocka_unit_test(serving_nothing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

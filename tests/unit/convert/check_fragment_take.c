@@ -3,24 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "gsym/gsym.h"
+#include "tests/lib/unit.h"
 
 #define ID  "000102030405060708090a0b0c0d0e0f10111213"
 #define KEY ID "-0123456789abcdef0123456789abcdef01234567"
 
 /* Else a worker could fill the memory of the machine, or remove the limit. */
-static void cannot_grow(void **state)
+TEST(cannot_grow)
 {
 	struct stat st;
-	(void)state;
 	int fd = fragment_file_new();
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_GET_SEALS), F_SEAL_GROW | F_SEAL_SEAL);
@@ -69,9 +65,8 @@ static int take(int fd, uint64_t size, const char *key)
 	return err;
 }
 
-static void what_is_taken(void **state)
+TEST(what_is_taken)
 {
-	(void)state;
 	int fd = fragment_file_new();
 	uint64_t size = write_gsym(fd);
 	assert_int_equal(take(fd, size, KEY), 0);
@@ -80,13 +75,4 @@ static void what_is_taken(void **state)
 	assert_int_equal(take(fd, size, "ff" KEY), -EPROTO); /* of another image */
 	assert_int_equal(take(fd, (uint64_t)FRAGMENT_SIZE_MAX + 1, KEY), -EFBIG);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cannot_grow),
-		cmocka_unit_test(what_is_taken),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

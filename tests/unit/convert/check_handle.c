@@ -3,6 +3,7 @@
 #include "work/cache/publish.h"
 #include "work/os/guard.h"
 #include "store/share/share_offer.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FINGERPRINT "-0123456789abcdef0123456789abcdef01234567"
 #define ID          "000102030405060708090a0b0c0d0e0f10111213"
@@ -89,12 +88,11 @@ static void lengthen_notes(int fd)
 	assert_int_equal(pwrite(fd, sizes, sizeof(sizes), at), sizeof(sizes));
 }
 
-static void longest_notes(void **state)
+TEST(longest_notes)
 {
 	FILE *file = tmpfile();
 	uint8_t *notes = calloc(NOTES_MAX + 1, 1);
 	uint64_t size;
-	(void)state;
 	assert_non_null(file);
 	assert_non_null(notes);
 	memset(notes, '\n', NOTES_MAX + 1);
@@ -111,12 +109,11 @@ static void longest_notes(void **state)
 }
 
 /* Whichever write or read fails, its error is what is returned. */
-static void failing_trailer(void **state)
+TEST(failing_trailer)
 {
 	static const uint8_t some[] = "text";
 	const struct span text = {some, sizeof(some)};
 	int failed = 0;
-	(void)state;
 	for (int after = 0; failed < 2; after++) {
 		FILE *file = tmpfile();
 		uint64_t size = write_gsym(fileno(file), uuid, sizeof(uuid));
@@ -134,9 +131,8 @@ static void failing_trailer(void **state)
 	}
 }
 
-static void failing_peek(void **state)
+TEST(failing_peek)
 {
-	(void)state;
 	FILE *file = make(KEY, uuid, sizeof(uuid));
 	int failed = 0;
 	for (int after = 0;; after++) {
@@ -176,9 +172,8 @@ static int open_as(const char *key, const char *made, const uint8_t *id, size_t 
 	return err;
 }
 
-static void another_name(void **state)
+TEST(another_name)
 {
-	(void)state;
 	static const char other_file[] = ID "-0123456789abcdef0123456789abcdef01234566";
 	assert_int_equal(open_as(KEY, KEY, uuid, sizeof(uuid)), 0);
 	assert_int_equal(open_as(other_file, KEY, uuid, sizeof(uuid)), -EBADMSG);
@@ -187,9 +182,8 @@ static void another_name(void **state)
 	assert_int_equal(open_as(KEY, "", uuid, sizeof(uuid)), -EBADMSG);
 }
 
-static void peek(void **state)
+TEST(peek)
 {
-	(void)state;
 	struct text_buf notes = {0};
 	uint64_t size = 0;
 	FILE *file = make(KEY, uuid, sizeof(uuid));
@@ -203,9 +197,8 @@ static void peek(void **state)
 }
 
 /* Under the right name, but of another image. */
-static void another_image(void **state)
+TEST(another_image)
 {
-	(void)state;
 	static const char short_key[] = "0001020304" FINGERPRINT, hash_key[] = "xxh3-00" FINGERPRINT;
 	uint8_t other[sizeof(uuid)], zeros[16] = {0, 1, 2, 3, 4};
 	memcpy(other, uuid, sizeof(other));
@@ -222,9 +215,8 @@ static void another_image(void **state)
 }
 
 /* No byte, and no length, can change unnoticed. */
-static void damage(void **state)
+TEST(damage)
 {
-	(void)state;
 	FILE *file = make(KEY, uuid, sizeof(uuid));
 	int fd = fileno(file);
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -254,10 +246,9 @@ static struct handle *open_entry(FILE *file)
 	return handle;
 }
 
-static void key_of_a_cut_entry(void **state)
+TEST(key_of_a_cut_entry)
 {
 	char key[CACHE_KEY_SIZE];
-	(void)state;
 	FILE *file = make(KEY, uuid, sizeof(uuid));
 	struct handle *handle = open_entry(file);
 	assert_int_equal(handle_key(handle, key), 0);
@@ -268,11 +259,10 @@ static void key_of_a_cut_entry(void **state)
 	fclose(file);
 }
 
-static void offer_of_a_cut_entry(void **state)
+TEST(offer_of_a_cut_entry)
 {
 	const int none[SHARE_FILES] = {-1, -1};
 	struct share_facts facts = {0};
-	(void)state;
 	FILE *file = make(KEY, uuid, sizeof(uuid));
 	struct handle *handle = open_entry(file);
 	struct share_offer *offer = share_offer_new(&facts, none, handle, handle->notes);
@@ -323,10 +313,9 @@ static int keep(struct shelf *shelf)
 	return err;
 }
 
-static void room_in_memory(void **state)
+TEST(room_in_memory)
 {
 	struct shelf shelf = {.cache = {.path = (char *)"cache", .memory = 1 << 20}};
-	(void)state;
 	assert_int_equal(keep(&shelf), 0);
 	const uint64_t size = atomic_load(&shelf.cache.in_memory);
 	assert_true(size > 0);
@@ -372,14 +361,13 @@ static bool is_mapped(const char *path)
 }
 
 /* Nothing stays open of an entry that cannot get its name. */
-static void without_a_name(void **state)
+TEST(without_a_name)
 {
 	char path[] = "/tmp/gsymfs-publish-XXXXXX";
 	const struct cache_key key = {.text = KEY};
 	struct gsym_diag diag = {""};
 	struct handle *handle = NULL;
 	struct cache_temp temp;
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	struct cache cache = {.path = path, .dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 	assert_int_equal(cache_temp_open(&cache, &temp, &diag), 0);
@@ -396,32 +384,12 @@ static void without_a_name(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
-static void no_directory(void **state)
+TEST(no_directory)
 {
 	static const struct log quiet = {.most = (enum log_level) - 1};
 	struct cache cache = {.dir = -1};
 	struct gsym_diag diag = {""};
-	(void)state;
 	assert_int_not_equal(cache_open(&cache, "/proc/self/status/cache", 1 << 20, 0, &quiet, &diag), 0);
 	assert_non_null(strstr(diag.text, "/proc/self/status/cache"));
 	cache_close(&cache);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_name),
-		cmocka_unit_test(longest_notes),
-		cmocka_unit_test(without_a_name),
-		cmocka_unit_test(no_directory),
-		cmocka_unit_test(peek),
-		cmocka_unit_test(room_in_memory),
-		cmocka_unit_test(another_image),
-		cmocka_unit_test(damage),
-		cmocka_unit_test(key_of_a_cut_entry),
-		cmocka_unit_test(offer_of_a_cut_entry),
-		cmocka_unit_test(failing_trailer),
-		cmocka_unit_test(failing_peek),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* OpenTelemetry's id of a file, and the hash that it is made of. */
 #include "convert/object/htlhash.h"
 #include "convert/object/sha256.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void assert_hex(const uint8_t *bytes, size_t n, const char *hex)
 {
@@ -17,7 +15,7 @@ static void assert_hex(const uint8_t *bytes, size_t n, const char *hex)
 }
 
 /* All ways in which the last block can be filled, by another implementation. */
-static void digests(void **state)
+TEST(digests)
 {
 	static const struct {
 		size_t size;
@@ -36,7 +34,6 @@ static void digests(void **state)
 	};
 	char data[200];
 	uint8_t digest[SHA256_SIZE];
-	(void)state;
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = "abcdefgh"[i % 8];
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -46,7 +43,7 @@ static void digests(void **state)
 }
 
 /* Head and tail overlap in short files. */
-static void files(void **state)
+TEST(files)
 {
 	static const struct {
 		size_t size;
@@ -60,20 +57,10 @@ static void files(void **state)
 	};
 	static uint8_t data[10000];
 	uint8_t hash[HTLHASH_SIZE];
-	(void)state;
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i * 7 % 251);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		htlhash((struct span){data, table[i].size}, hash);
 		assert_hex(hash, sizeof(hash), table[i].hex);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(digests),
-		cmocka_unit_test(files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

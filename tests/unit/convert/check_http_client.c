@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 /* ---- Errors ---- */
 
@@ -23,7 +23,7 @@ static bool ends(unsigned call)
 	return false;
 }
 
-static void results(void **state)
+TEST(results)
 {
 	static const struct {
 		CURLcode result;
@@ -41,7 +41,6 @@ static void results(void **state)
 		{CURLE_RECV_ERROR, -EREMOTEIO},
 		{CURLE_OUT_OF_MEMORY, -ENOMEM},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		result = rows[i].result;
 		assert_int_equal(exchange(ends), rows[i].err);
@@ -79,9 +78,8 @@ static bool breaks_off(unsigned call)
 	return false;
 }
 
-static void texts(void **state)
+TEST(texts)
 {
-	(void)state;
 	result = CURLE_COULDNT_CONNECT;
 	assert_int_equal(exchange(with_text), -EHOSTUNREACH);
 	assert_null(strchr(transfer.reply.text, '\x1b'));
@@ -97,9 +95,8 @@ static void texts(void **state)
 	assert_string_equal(transfer.reply.text, "");
 }
 
-static void library_fails(void **state)
+TEST(library_fails)
 {
-	(void)state;
 	result = CURL_LAST; /* no message */
 	assert_int_equal(exchange(ends), -EIO);
 	perform_result = CURLM_OUT_OF_MEMORY;
@@ -127,12 +124,11 @@ static void library_fails(void **state)
 	assert_int_equal(exchange(ends), -EREMOTEIO);
 }
 
-static void no_library(void **state)
+TEST(no_library)
 {
 	static const struct store_options none;
 	struct http_client *other = NULL;
 	struct gsym_diag diag = {""};
-	(void)state;
 	has_library = false;
 	assert_int_equal(http_client_open(&none, &other, &diag), -ELIBACC);
 	has_library = true;
@@ -143,9 +139,8 @@ static void no_library(void **state)
 
 /* ---- Handles ---- */
 
-static void no_handle(void **state)
+TEST(no_handle)
 {
-	(void)state;
 	has_easy = false;
 	assert_int_equal(exchange(usual), -ENOMEM);
 	has_easy = true;
@@ -193,9 +188,8 @@ static bool nested(unsigned depth)
 }
 
 /* As many as are under way at the same time; some are kept, with their connections, for the next. */
-static void kept_handles(void **state)
+TEST(kept_handles)
 {
-	(void)state;
 	result = CURLE_RECV_ERROR;
 	exchange(nested);
 	assert_int_equal(inits, AT_ONCE);
@@ -241,9 +235,8 @@ static bool closes(unsigned call)
 	return call < 1 || usual(call);
 }
 
-static void connections(void **state)
+TEST(connections)
 {
-	(void)state;
 	assert_int_equal(exchange(opens), 0);
 	assert_int_equal(quick_acks, 1);
 	pretransfer = 0;
@@ -314,13 +307,12 @@ static bool looks_at_few(unsigned call)
 	return usual(0);
 }
 
-static void options(void **state)
+TEST(options)
 {
 	static const struct store_options all = {
 		.ca_file = "ca", .cert_file = "cert", .key_file = "key", .netrc_file = "netrc"};
 	const struct http_signature signature = {"scope", "user", "secret"};
 	struct http_headers headers = {0};
-	(void)state;
 	request.method = "HEAD";
 	assert_int_equal(exchange(looks_at_few), 0);
 	http_client_close(client);
@@ -337,12 +329,4 @@ static void options(void **state)
 	http_headers_deinit(&headers);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		EXCHANGE_TEST(results),     EXCHANGE_TEST(texts),     EXCHANGE_TEST(library_fails),
-		EXCHANGE_TEST(no_library),  EXCHANGE_TEST(no_handle), EXCHANGE_TEST(kept_handles),
-		EXCHANGE_TEST(connections), EXCHANGE_TEST(options),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(http_exchange_set_up, http_exchange_tear_down)

@@ -11,13 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 /* ---- Headers ---- */
 
-static void usual_answer(void **state)
+TEST(usual_answer)
 {
-	(void)state;
 	assert_int_equal(exchange(usual), 0);
 	assert_int_equal(guarded.answer.status, 200);
 	assert_int_equal(guarded.answer.now, 1000);
@@ -52,10 +51,9 @@ static void send_header(const char *line, size_t size)
 	assert_int_equal(guarded.answer.status, 204);
 }
 
-static void tags(void **state)
+TEST(tags)
 {
 	char line[2 * STORE_ETAG_SIZE];
-	(void)state;
 	static const char *const rows[][2] = {
 		{"ETag: W/\"weak\"\r\n", "\"weak\""},
 		{"etag:x", "x"},
@@ -78,9 +76,8 @@ static void tags(void **state)
 	}
 }
 
-static void other_values(void **state)
+TEST(other_values)
 {
-	(void)state;
 	static const char early[] = "Date: -5\r\n", never[] = "Last-Modified: 0\r\n",
 			  none[] = "Content-Length: x\r\n",
 			  large[] = "Content-Length: 99999999999999999999\r\n",
@@ -109,7 +106,7 @@ static bool with_status(unsigned call)
 	return false;
 }
 
-static void statuses(void **state)
+TEST(statuses)
 {
 	static const struct {
 		const char *line;
@@ -128,7 +125,6 @@ static void statuses(void **state)
 		{"HTTP/x", 0},
 		{"HTTX/1.1 200", 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		status_line = rows[i].line;
 		assert_int_equal(exchange(with_status), rows[i].status ? 0 : -EREMOTEIO);
@@ -141,9 +137,8 @@ static void statuses(void **state)
 }
 
 /* The second answer of a transfer begins nothing. */
-static void begun_once(void **state)
+TEST(begun_once)
 {
-	(void)state;
 	status_line = "HTTP/1.1 200 OK\r\n";
 	assert_int_equal(exchange(with_status), 0);
 	assert_int_equal(http_exchange(&task, &request, &guarded.answer), 0);
@@ -169,9 +164,8 @@ static bool with_many(unsigned call)
 	return false;
 }
 
-static void many_headers(void **state)
+TEST(many_headers)
 {
-	(void)state;
 	headers_size = 64 * 1024;
 	assert_int_equal(exchange(with_many), 0);
 	headers_size++;
@@ -201,9 +195,8 @@ static int take(const char *length, const char *bytes, uint64_t max)
 	return exchange(with_body);
 }
 
-static void large_bodies(void **state)
+TEST(large_bodies)
 {
-	(void)state;
 	assert_int_equal(take("Content-Length: 4\r\n", "abcd", 4), 0);
 	assert_string_equal(taken_text, "abcd");
 	assert_int_equal(take("Content-Length: 5\r\n", "abcd", 4), -EFBIG);
@@ -252,10 +245,9 @@ static bool with_failure(unsigned call)
 }
 
 /* The body of a failure is kept as its explanation, up to a limit; a transfer that is too long is ended. */
-static void failures(void **state)
+TEST(failures)
 {
 	static const size_t sizes[] = {3, 1022, 1023, 1024, 64 * 1024, 64 * 1024 + 1};
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		failure_size = sizes[i];
 		assert_int_equal(exchange(with_failure), 0);
@@ -302,9 +294,8 @@ static bool sends_less(unsigned call)
 	return false;
 }
 
-static void sending(void **state)
+TEST(sending)
 {
-	(void)state;
 	FILE *file = tmpfile();
 	assert_non_null(file);
 	assert_int_equal(pwrite(fileno(file), "0123456789", 10, 0), 10);
@@ -358,9 +349,8 @@ static int64_t time_out(bool (*what)(unsigned call), const char *text)
 	return now_ms - before;
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-	(void)state;
 	transfer.limits.stall = 10001;
 	transfer.limits.first_byte = 2003;
 	assert_int_equal(time_out(silence, "no more data came"), 10001); /* not sent yet */
@@ -375,9 +365,8 @@ static void limits(void **state)
 	assert_int_equal(time_out(connects_late, "it took too long"), 123);
 }
 
-static void whole(void **state)
+TEST(whole)
 {
-	(void)state;
 	assert_int_equal(task.until, 0);
 	transfer.limits.whole = 300;
 	transfer.reply.modified = 5;
@@ -420,9 +409,8 @@ static bool stops_reading(unsigned call)
 }
 
 /* The answer is waited for from when all was acknowledged; what goes out is no standstill. */
-static void acknowledged(void **state)
+TEST(acknowledged)
 {
-	(void)state;
 	request.has_body = true;
 	request.text = "01234567";
 	request.size = 8;
@@ -443,9 +431,8 @@ static bool cancels(unsigned call)
 	return silence(call);
 }
 
-static void canceled(void **state)
+TEST(canceled)
 {
-	(void)state;
 	transfer.canceled = &is_canceled;
 	const int64_t before = now_ms;
 	assert_int_equal(exchange(cancels), -ECANCELED);
@@ -454,14 +441,4 @@ static void canceled(void **state)
 	assert_int_equal(removes, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		EXCHANGE_TEST(usual_answer), EXCHANGE_TEST(tags),       EXCHANGE_TEST(other_values),
-		EXCHANGE_TEST(statuses),     EXCHANGE_TEST(begun_once), EXCHANGE_TEST(many_headers),
-		EXCHANGE_TEST(large_bodies), EXCHANGE_TEST(failures),   EXCHANGE_TEST(sending),
-		EXCHANGE_TEST(limits),       EXCHANGE_TEST(whole),      EXCHANGE_TEST(acknowledged),
-		EXCHANGE_TEST(canceled),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(http_exchange_set_up, http_exchange_tear_down)

@@ -12,10 +12,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "gsym/base/diag.h"
 #include "gsym/base/text_buf.h"
+#include "tests/lib/unit.h"
 
 /* ---- In place of http_exchange.c ---- */
 
@@ -55,7 +54,7 @@ ssize_t __wrap_getrandom(void *to, size_t size, unsigned flags)
 
 /* ---- Addresses and names ---- */
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	static const char *const rows[][3] = {
 		/* given, without slashes at its end, path */
@@ -65,7 +64,6 @@ static void addresses(void **state)
 		{"https://[::1]/a/b%20", "https://[::1]/a/b%20", "/a/b%20"},
 		{"https://h/https://x", "https://h/https://x", "/https://x"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char *address = NULL;
 		assert_int_equal(http_address_make(rows[i][0], &address, NULL), 0);
@@ -75,12 +73,11 @@ static void addresses(void **state)
 	}
 }
 
-static void refused_addresses(void **state)
+TEST(refused_addresses)
 {
 	static const char *const none[] = {"",           "h/a",        "ftp://h",      "http:///a",
 					   "https:///a", "http://",    "https://",     "HTTP://h",
 					   "http:/h",    "http://h?a", "http://h/a b", "http://h#a"};
-	(void)state;
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
 		struct gsym_diag diag = {""};
 		char *address = NULL;
@@ -94,14 +91,13 @@ static void refused_addresses(void **state)
 	assert_string_equal(diag.text, "the address has a user: give it in a file"); /* not the password */
 }
 
-static void names(void **state)
+TEST(names)
 {
 	static const char *const valid[] = {"a", "a/b", "0-z.x/..a", "...a"},
 				 *const invalid[] = {"",    "/",    "a/",   "/a",   "a//b",
 						     ".",   "..",   "a/..", "../a", "a/./b",
 						     "...", "a\tb", "A",    "a_b",  "a/b/"};
 	char name[STORE_NAME_SIZE + 2];
-	(void)state;
 	for (size_t i = 0; i < sizeof(valid) / sizeof(*valid); i++)
 		assert_true(store_name_valid(valid[i]));
 	for (size_t i = 0; i < sizeof(invalid) / sizeof(*invalid); i++)
@@ -120,10 +116,9 @@ static bool is_valid(enum store_operation operation, const char *name, enum stor
 	return http_transfer_valid(&transfer);
 }
 
-static void transfers(void **state)
+TEST(transfers)
 {
 	char etag[STORE_ETAG_SIZE + 1], name[STORE_NAME_SIZE + 1];
-	(void)state;
 	assert_true(is_valid(STORE_GET, "a/b", STORE_ALWAYS, NULL));
 	assert_false(is_valid(STORE_GET, "a/", STORE_ALWAYS, NULL));
 	assert_false(is_valid(STORE_PUT, "", STORE_ALWAYS, NULL));
@@ -153,10 +148,9 @@ static void transfers(void **state)
 	assert_false(is_valid(STORE_PUT, "a", STORE_IF_MATCH, etag));
 }
 
-static void random_names(void **state)
+TEST(random_names)
 {
 	char name[STORE_NAME_SIZE], prefix[STORE_NAME_SIZE];
-	(void)state;
 	assert_int_equal(http_random_name("a/", ".b", name), 0);
 	assert_string_equal(name, "a/0a0a0a0a0a0a0a0a.b");
 	snprintf(prefix, sizeof(prefix), "%0*d", STORE_NAME_SIZE - 1 - 16 - 2, 7);
@@ -168,10 +162,9 @@ static void random_names(void **state)
 	random_bytes = sizeof(uint64_t);
 }
 
-static void conditions(void **state)
+TEST(conditions)
 {
 	struct http_headers headers = {0};
-	(void)state;
 	header_text[0] = 0;
 	http_condition(&headers, STORE_ALWAYS, "x");
 	assert_string_equal(header_text, "");
@@ -183,7 +176,7 @@ static void conditions(void **state)
 
 /* ---- Answers ---- */
 
-static void statuses(void **state)
+TEST(statuses)
 {
 	static const struct {
 		unsigned status;
@@ -208,7 +201,6 @@ static void statuses(void **state)
 		{400, STORE_ALWAYS, -EREMOTEIO, "HTTP 400"},
 		{500, STORE_ALWAYS, -EREMOTEIO, "HTTP 500"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct transfer transfer = {.condition = rows[i].condition};
 		struct http_task task = {.transfer = &transfer};
@@ -218,11 +210,10 @@ static void statuses(void **state)
 	}
 }
 
-static void replies(void **state)
+TEST(replies)
 {
 	struct transfer transfer = {.reply = {.now = 1, .modified = 2, .etag = "old"}};
 	struct http_task task = {.transfer = &transfer};
-	(void)state;
 	/* Of a failure only the server's time is of interest. */
 	http_fill_reply(&task, &(struct http_answer){.status = 404, .now = 5, .modified = 6, .etag = "new"});
 	assert_int_equal(transfer.reply.now, 5);
@@ -240,14 +231,13 @@ static void replies(void **state)
 
 /* ---- Bodies and lists ---- */
 
-static void bodies(void **state)
+TEST(bodies)
 {
 	struct transfer transfer = {.size = 4711};
 	struct http_task task = {.transfer = &transfer};
 	struct http_request request = {.method = NULL};
 	struct http_body body;
 	char text[16] = "";
-	(void)state;
 	FILE *file = tmpfile();
 	assert_non_null(file);
 	transfer.fd = fileno(file);
@@ -272,14 +262,13 @@ static void bodies(void **state)
 	fclose(file);
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	struct text_buf buf = {0};
 	struct transfer transfer = {.size = 1 << 20};
 	struct http_task task = {.transfer = &transfer};
 	struct store_listing listing = {.task = &task, .buf = &buf};
 	char text[64] = "";
-	(void)state;
 	FILE *file = tmpfile();
 	assert_non_null(file);
 	transfer.fd = fileno(file);
@@ -318,16 +307,4 @@ static void lists(void **state)
 	assert_string_equal(transfer.reply.text, "cannot write the list: Cannot allocate memory");
 	text_deinit(&buf);
 	fclose(file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses),    cmocka_unit_test(refused_addresses),
-		cmocka_unit_test(names),        cmocka_unit_test(transfers),
-		cmocka_unit_test(random_names), cmocka_unit_test(conditions),
-		cmocka_unit_test(statuses),     cmocka_unit_test(replies),
-		cmocka_unit_test(bodies),       cmocka_unit_test(lists),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

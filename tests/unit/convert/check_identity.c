@@ -1,12 +1,8 @@
 /* The id of a file that has none: the hash of all of it, or if it is very large, of what sections load. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/object/identity.h"
 #include "gsym/base/bytes.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -96,20 +92,18 @@ static void assert_hash(int fd, uint64_t to_hash, XXH128_hash_t want)
 	assert_int_equal(found.n ? found.list[0].id_size : 0, 0);
 }
 
-static void whole_file(void **state)
+TEST(whole_file)
 {
 	struct image image = make_image();
 	int fd = file_of(&image, sizeof(image));
-	(void)state;
 	assert_hash(fd, sizeof(image), XXH3_128bits(&image, sizeof(image)));
 	close(fd);
 }
 
-static void loaded_sections(void **state)
+TEST(loaded_sections)
 {
 	struct image image = make_image();
 	char loaded[2 * 16 + sizeof(image.text) + sizeof(image.data)];
-	(void)state;
 	if (sizeof(size_t) < 8)
 		skip(); /* such a file cannot be mapped */
 	int fd = file_of(&image, IMAGE_HASH_MAX + 1);
@@ -135,9 +129,5 @@ static void loaded_sections(void **state)
 int main(void)
 {
 	signal(SIGXFSZ, SIG_IGN);
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_file),
-		cmocka_unit_test(loaded_sections),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -1,14 +1,11 @@
 /* Which files are called like a module of a log, and which names a module's file may have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/lookup/image_name.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/lib/unit.h"
 
 enum { KERNEL = 1, WINDOWS = 2, WORD = 4, ONLY = 8 };
 
@@ -99,9 +96,8 @@ static const struct {
 	{"Az.drv", "aZ", "", 0, 2},
 };
 
-static void fit(void **state)
+TEST(fit)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
 		const struct filter_module m = module_of(fits[i].name, fits[i].release, fits[i].flags);
 		unsigned got = image_name_fit(fits[i].path, &m, fits[i].flags & ONLY);
@@ -134,9 +130,8 @@ static const struct {
 	 "app.dllx app.dllx.exe app.dllx.dll app.dllx.sys app.dllx.efi app.dllx.drv app.dllx.ocx"},
 };
 
-static void of_modules(void **state)
+TEST(of_modules)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct filter_module m = module_of(names[i].name, names[i].release, names[i].flags);
 		char all[200] = "", name[FILTER_NAME_SIZE];
@@ -149,9 +144,8 @@ static void of_modules(void **state)
 }
 
 /* A name with its ending, or release, may be too long. */
-static void long_names(void **state)
+TEST(long_names)
 {
-	(void)state;
 	char text[FILTER_NAME_SIZE], name[FILTER_NAME_SIZE];
 	static const struct {
 		const char *release;
@@ -172,14 +166,4 @@ static void long_names(void **state)
 			assert_int_equal(image_name_of(&m, longest[i].i, name), size == longest[i].longest);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fit),
-		cmocka_unit_test(of_modules),
-		cmocka_unit_test(long_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

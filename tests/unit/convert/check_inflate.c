@@ -5,6 +5,7 @@
 #include "convert/object/compressed_file.h"
 #include "convert/object/inflate/inflater.h"
 #include "convert/object/object_file.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <libdeflate.h>
@@ -18,8 +19,6 @@
 #include <sys/mman.h>
 #include <zstd.h>
 #include <zstd_errors.h>
-
-#include <cmocka.h>
 
 /* ---- What fails, and what is left ---- */
 
@@ -255,11 +254,10 @@ static int inflated(struct span in, size_t size, uint64_t most)
 	return err;
 }
 
-static void whole_files(void **state)
+TEST(whole_files)
 {
 	static const size_t sizes[] = {1, 100, 65535, 65536, 65537, 131071, 131072, 131073, 262144, 300001};
 	static uint8_t packed[PACKED_MOST];
-	(void)state;
 	wanted = true;
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -297,10 +295,9 @@ static void whole_files(void **state)
 }
 
 /* Cut anywhere, and with any byte changed, it is damaged or at least not taken for more than it was. */
-static void damaged_files(void **state)
+TEST(damaged_files)
 {
 	static uint8_t packed[PACKED_MOST];
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		size_t n = kinds[k].pack(plain, 900, packed), magic = kinds[k].pack == pack_xz     ? 6
 								      : kinds[k].pack == pack_zstd ? 4
@@ -324,7 +321,7 @@ static void damaged_files(void **state)
 	}
 }
 
-static void formats(void **state)
+TEST(formats)
 {
 	static const struct {
 		const char *magic, *name;
@@ -336,7 +333,6 @@ static void formats(void **state)
 		     {"\x1f\x8b\x08", "gzip", 3},
 		     {"BZh", "bzip2", 3}};
 	struct span got;
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		uint8_t *copy = malloc(table[i].size);
 		memcpy(copy, table[i].magic, table[i].size);
@@ -363,10 +359,9 @@ static void formats(void **state)
 }
 
 /* What fails is reported, noted where the process may have too little, and leaves nothing. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static uint8_t packed[PACKED_MOST];
-	(void)state;
 	wanted = true;
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		size_t n = kinds[k].pack(plain, 200000, packed);
@@ -397,11 +392,10 @@ static void no_memory(void **state)
 }
 
 /* xz says how much memory it takes: here for a dictionary of 192 MiB, and one of 384. */
-static void large_dictionaries(void **state)
+TEST(large_dictionaries)
 {
 	static uint8_t packed[PACKED_MOST];
 	size_t n = pack_xz(plain, 5000, packed), header = 4 * (1 + (size_t)packed[12]), filter = 0;
-	(void)state;
 	wanted = true;
 	for (size_t i = 2; i < header && !filter; i++) /* LZMA2, with a byte of properties */
 		filter = packed[12 + i] == 0x21 && packed[12 + i + 1] == 1 ? 12 + i : 0;
@@ -416,7 +410,7 @@ static void large_dictionaries(void **state)
 
 /* ---- Step by step ---- */
 
-static void any_steps(void **state)
+TEST(any_steps)
 {
 	static const struct file_kind zlib = {"zlib", pack_zlib,
 #ifdef HAVE_ISAL
@@ -427,7 +421,6 @@ static void any_steps(void **state)
 					      0, true};
 	static uint8_t packed[PACKED_MOST], out[PLAIN_MOST + 1];
 	uint32_t seed = 1;
-	(void)state;
 	for (size_t k = 0; k <= ARRAY_SIZE(kinds); k++) {
 		const struct file_kind *kind = k < ARRAY_SIZE(kinds) ? &kinds[k] : &zlib;
 		for (size_t most = 1; kind->kind && most < 300000; most = most * 7 + 3) {
@@ -467,12 +460,11 @@ static void any_steps(void **state)
 }
 
 /* Frames of zstd: by the size of their window, or of their content if that is it. */
-static void suitable_frames(void **state)
+TEST(suitable_frames)
 {
 	static const uint8_t size_bytes[] = {1, 2, 4, 8}, id_bytes[] = {0, 1, 2, 4};
 	static const uint64_t contents[] = {0, 200, 60000, 8 << 20, (8 << 20) + 1, 1ULL << 24, 1ULL << 40};
 	uint8_t frame[32];
-	(void)state;
 	store32(frame, 0xfd2fb528, false);
 	for (unsigned window = 0; window < 256; window++) {
 		double bytes = (double)(1ULL << (10 + window / 8)) * (8 + window % 8) / 8;
@@ -503,7 +495,7 @@ static void suitable_frames(void **state)
 
 /* ---- Sections ---- */
 
-static void claimed_sizes(void **state)
+TEST(claimed_sizes)
 {
 	static const struct {
 		enum compression how;
@@ -523,7 +515,6 @@ static void claimed_sizes(void **state)
 		{COMPRESSION_ZLIB, 1ULL << 60, 1ULL << 63, -ENOMEM},
 		{COMPRESSION_ZLIB, 1ULL << 60, PTRDIFF_MAX, -ENOMEM, 1}, /* which the kernel refuses */
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct object_section s = {.compression = table[i].how,
 					   .raw = {(const uint8_t *)"", table[i].in},
@@ -544,10 +535,9 @@ static void claimed_sizes(void **state)
 	}
 }
 
-static void loaded_sections(void **state)
+TEST(loaded_sections)
 {
 	static uint8_t packed[PACKED_MOST];
-	(void)state;
 	for (enum compression how = COMPRESSION_ZLIB; how <= COMPRESSION_ZSTD; how++) {
 		size_t n = (how == COMPRESSION_ZLIB ? pack_zlib : pack_zstd)(plain, 50000, packed);
 		for (int more = -1; more <= 1; more++) {
@@ -615,17 +605,6 @@ static void loaded_sections(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_files),
-		cmocka_unit_test(damaged_files),
-		cmocka_unit_test(formats),
-		cmocka_unit_test(no_memory),
-		cmocka_unit_test(large_dictionaries),
-		cmocka_unit_test(any_steps),
-		cmocka_unit_test(suitable_frames),
-		cmocka_unit_test(claimed_sizes),
-		cmocka_unit_test(loaded_sections),
-	};
 	make_plain();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -3,9 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +10,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/cache/handle.h"
 #include "gsym/base/vec.h"
 
@@ -85,12 +82,12 @@ static void begin(struct fixture *f)
 	assert_true(unchanged(f));
 }
 
-static void nothing_looked_for(void **state)
+TEST(nothing_looked_for)
 {
 	assert_true(unchanged(*state));
 }
 
-static void changes_of_a_file(void **state)
+TEST(changes_of_a_file)
 {
 	struct fixture *f = *state;
 	begin(f);
@@ -108,7 +105,7 @@ static void changes_of_a_file(void **state)
 }
 
 /* What cannot be looked at now is neither unchanged nor outdated; a change of another file still counts. */
-static void faults(void **state)
+TEST(faults)
 {
 	struct fixture *f = *state;
 	struct rlimit before, none;
@@ -125,7 +122,7 @@ static void faults(void **state)
 	assert_int_equal(changed, -ESTALE);
 }
 
-static void changes_of_its_readers(void **state)
+TEST(changes_of_its_readers)
 {
 	struct fixture *f = *state;
 	begin(f);
@@ -140,7 +137,7 @@ static void changes_of_its_readers(void **state)
 }
 
 /* Each field of a fingerprint counts. */
-static void fields_of_a_file(void **state)
+TEST(fields_of_a_file)
 {
 	struct fixture *f = *state;
 	struct neighbour old, now;
@@ -164,7 +161,7 @@ static void fields_of_a_file(void **state)
 	}
 }
 
-static void servers(void **state)
+TEST(servers)
 {
 	static const struct {
 		int64_t in_seconds;
@@ -181,7 +178,7 @@ static void servers(void **state)
 	}
 }
 
-static void what_cannot_be_recorded(void **state)
+TEST(what_cannot_be_recorded)
 {
 	struct fixture *f = *state;
 	char *path = calloc(1, INPUTS_MAX + 1);
@@ -197,7 +194,7 @@ static void what_cannot_be_recorded(void **state)
 }
 
 /* Text that the cache may hold after an accident counts as a change, not as no input. */
-static void malformed(void **state)
+TEST(malformed)
 {
 	static const char *const texts[] = {
 		"----------------",
@@ -223,14 +220,4 @@ static void malformed(void **state)
 					 -ESTALE);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nothing_looked_for),      TEST(changes_of_a_file), TEST(faults),
-		TEST(changes_of_its_readers),  TEST(fields_of_a_file),  TEST(servers),
-		TEST(what_cannot_be_recorded), TEST(malformed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

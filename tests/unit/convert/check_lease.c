@@ -2,12 +2,10 @@
 #include "store/client/lease.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 /* The server's clock; those of hosts are nowhere. */
 static const int64_t now = 1700000000;
@@ -24,9 +22,8 @@ static struct lease waiting(unsigned predicted_ms)
 	return lease;
 }
 
-static void times(void **state)
+TEST(times)
 {
-	(void)state;
 	assert_int_equal(lease_seconds(0), 10);
 	assert_int_equal(lease_seconds(3333), 10);
 	assert_int_equal(lease_seconds(3334), 11);
@@ -35,10 +32,9 @@ static void times(void **state)
 	assert_int_equal(lease_seconds(UINT32_MAX), 120);
 }
 
-static void prediction(void **state)
+TEST(prediction)
 {
 	unsigned last = 0;
-	(void)state;
 	for (unsigned shift = 0; shift < 64; shift++) {
 		unsigned ms = predict_conversion_ms(UINT64_C(1) << shift, 1);
 		assert_true(ms >= last && ms > 0);
@@ -52,19 +48,17 @@ static void prediction(void **state)
 	assert_int_equal(predict_conversion_ms(gb, 16), predict_conversion_ms(gb, 1000));
 }
 
-static void no_leases(void **state)
+TEST(no_leases)
 {
 	struct lease lease = {0};
-	(void)state;
 	lease_begin(&lease, false, 1000);
 	assert_int_equal(lease.step, LEASE_CONVERT);
 	assert_false(lease.held);
 }
 
-static void taken_and_renewed(void **state)
+TEST(taken_and_renewed)
 {
 	struct lease lease = {0};
-	(void)state;
 	lease_begin(&lease, true, 20000);
 	lease_note_put(&lease, 0, "\"a\"");
 	assert_int_equal(lease.step, LEASE_CONVERT);
@@ -84,11 +78,10 @@ static void taken_and_renewed(void **state)
 }
 
 /* Without a lease is never worse than converting. */
-static void failures(void **state)
+TEST(failures)
 {
 	static const int errors[] = {-EACCES,     -ETIMEDOUT, -EHOSTUNREACH, -EREMOTEIO, -ENETDOWN,
 				     -EOPNOTSUPP, -ECANCELED, -ENOMEM,       -EFBIG,     -EBADMSG};
-	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		struct lease lease = {0};
 		lease_begin(&lease, true, 1000);
@@ -103,10 +96,9 @@ static void failures(void **state)
 }
 
 /* 409 is the answer to two that raced, of whom one has won. */
-static void raced(void **state)
+TEST(raced)
 {
 	struct lease lease = {0};
-	(void)state;
 	lease_begin(&lease, true, 1000);
 	lease_note_put(&lease, -EAGAIN, "");
 	assert_int_equal(lease.step, LEASE_LOOK);
@@ -117,10 +109,9 @@ static void raced(void **state)
 }
 
 /* Dead since long: its time is over at the first look. */
-static void stale(void **state)
+TEST(stale)
 {
 	struct lease lease = waiting(1000);
-	(void)state;
 	lease_note_head(&lease, 0, now, now - 10, "\"a\"");
 	assert_int_equal(lease.step, LEASE_LOOK);
 	lease_note_head(&lease, 0, now, now - 11, "\"a\"");
@@ -158,7 +149,7 @@ static uint64_t look_until_over(struct lease *lease, int64_t first_now, bool run
 }
 
 /* With any clock of the server, and with none, a lease ends in its time. */
-static void clocks(void **state)
+TEST(clocks)
 {
 	static const struct {
 		int64_t now, modified;
@@ -171,7 +162,6 @@ static void clocks(void **state)
 		{-now, -now},               /* nonsense */
 		{INT64_MIN + 1, INT64_MAX}, /* nonsense */
 	};
-	(void)state;
 	for (unsigned predicted = 0; predicted <= 60000; predicted += 5000)
 		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 			struct lease lease = waiting(predicted);
@@ -183,9 +173,8 @@ static void clocks(void **state)
 }
 
 /* The server's clock is as fast as ours: the same, to a look. */
-static void running_clock(void **state)
+TEST(running_clock)
 {
-	(void)state;
 	for (unsigned predicted = 0; predicted <= 60000; predicted += 5000) {
 		struct lease lease = waiting(predicted);
 		unsigned looks;
@@ -196,9 +185,8 @@ static void running_clock(void **state)
 }
 
 /* Another that renews is waited for as long as it does, whatever the clocks say. */
-static void renewed_by_other(void **state)
+TEST(renewed_by_other)
 {
-	(void)state;
 	for (int clock = 0; clock < 2; clock++) {
 		struct lease lease = waiting(1000);
 		int64_t waited = 0, renewed = 0;
@@ -216,10 +204,9 @@ static void renewed_by_other(void **state)
 }
 
 /* The other's time, as its body says, counts; but within bounds, since anybody may have written it. */
-static void time_of_other(void **state)
+TEST(time_of_other)
 {
 	struct lease lease = waiting(1000);
-	(void)state;
 	lease.seconds = 60;
 	lease_note_head(&lease, 0, now, now - 59, "\"a\"");
 	assert_int_equal(lease.step, LEASE_LOOK);
@@ -234,10 +221,9 @@ static void time_of_other(void **state)
 }
 
 /* A server without tags cannot let a lease be taken over safely. */
-static void no_tags(void **state)
+TEST(no_tags)
 {
 	struct lease lease = waiting(1000);
-	(void)state;
 	lease_note_head(&lease, 0, now, now, "");
 	assert_int_equal(lease.step, LEASE_CONVERT);
 	lease = waiting(1000);
@@ -247,11 +233,10 @@ static void no_tags(void **state)
 }
 
 /* A tag that is too long is cut, and so matches nothing, which is no more than a conversion lost. */
-static void long_tag(void **state)
+TEST(long_tag)
 {
 	struct lease lease = waiting(1000);
 	char tag[300];
-	(void)state;
 	memset(tag, 'x', sizeof(tag) - 1);
 	tag[sizeof(tag) - 1] = 0;
 	lease_note_head(&lease, 0, now, now, tag);
@@ -259,11 +244,10 @@ static void long_tag(void **state)
 }
 
 /* Hosts that begin at the same moment do not ask at the same moments. */
-static void jitter(void **state)
+TEST(jitter)
 {
 	enum { HOSTS = 100 };
 	unsigned first[HOSTS], different = 0;
-	(void)state;
 	for (uint32_t host = 0; host < HOSTS; host++) {
 		struct lease lease = {.seed = host * 2654435761U};
 		lease_begin(&lease, true, 1000);
@@ -276,18 +260,4 @@ static void jitter(void **state)
 		different += is_new;
 	}
 	assert_true(different > HOSTS / 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times),         cmocka_unit_test(prediction),
-		cmocka_unit_test(no_leases),     cmocka_unit_test(taken_and_renewed),
-		cmocka_unit_test(failures),      cmocka_unit_test(raced),
-		cmocka_unit_test(stale),         cmocka_unit_test(clocks),
-		cmocka_unit_test(running_clock), cmocka_unit_test(renewed_by_other),
-		cmocka_unit_test(time_of_other), cmocka_unit_test(no_tags),
-		cmocka_unit_test(long_tag),      cmocka_unit_test(jitter),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 #include "work/os/library.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static struct functions {
 	double (*first)(double), (*second)(double), (*third)(double);
@@ -47,10 +45,9 @@ static struct shared_library of(const char *first, const char *second)
 				       .lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
-static void every_function(void **state)
+TEST(every_function)
 {
 	struct shared_library library = of("libgsymfs-none.so.1", "libm.so.6");
-	(void)state;
 	assert_true(library_load(&library, NULL));
 	assert_true(functions.first(1.5) == 1 && functions.second(1.5) == 2 && functions.third(-1.5) == 1.5);
 	assert_true(library_load(&library, NULL));
@@ -65,18 +62,16 @@ static void fails(struct shared_library *library, const char *why)
 	assert_false(library_load(library, NULL));
 }
 
-static void not_there(void **state)
+TEST(not_there)
 {
 	struct shared_library none = of("libgsymfs-none.so.1", NULL);
-	(void)state;
 	fails(&none, "the package package is not installed");
 	assert_null(functions.first);
 }
 
-static void another_version(void **state)
+TEST(another_version)
 {
 	struct shared_library library = of("libm.so.6", NULL);
-	(void)state;
 	library.symbols = unknown;
 	library.n_symbols = 2;
 	fails(&library, "package lacks gsymfs_has_no_such_function()");
@@ -84,10 +79,9 @@ static void another_version(void **state)
 }
 
 /* What cannot be initialized now may be later. */
-static void not_initialized(void **state)
+TEST(not_initialized)
 {
 	struct shared_library library = of("libm.so.6", NULL);
-	(void)state;
 	cannot_initialize = true;
 	fails(&library, "package cannot be initialized");
 	cannot_initialize = false;
@@ -96,12 +90,11 @@ static void not_initialized(void **state)
 }
 
 /* A fault of the machine is named, although the other library is not there at all, and does not last. */
-static void without_descriptors(void **state)
+TEST(without_descriptors)
 {
 	struct shared_library library = of("libresolv.so.2", "libgsymfs-none.so.1");
 	struct rlimit before, none;
 	struct gsym_diag diag = {""};
-	(void)state;
 	assert_null(dlopen("libresolv.so.2", RTLD_NOW | RTLD_NOLOAD));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
@@ -114,14 +107,4 @@ static void without_descriptors(void **state)
 	assert_non_null(strstr(diag.text, "cannot load libresolv.so.2"));
 	assert_non_null(strstr(diag.text, "Too many open files"));
 	assert_true(library_load(&library, NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_function),      cmocka_unit_test(not_there),
-		cmocka_unit_test(another_version),     cmocka_unit_test(not_initialized),
-		cmocka_unit_test(without_descriptors),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 static FILE *file; /* in place of standard error */
 static char in_syslog[128];
@@ -86,11 +86,10 @@ static const char *said(const struct log *log, enum log_level level, const char 
 	return line;
 }
 
-static void levels(void **state)
+TEST(levels)
 {
 	static const char *const words[] = {"error: ", "warning: ", "", ""};
 	char want[64];
-	(void)state;
 	for (int most = LOG_LEVEL_ERROR; most <= LOG_LEVEL_DEBUG; most++)
 		for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++) {
 			const struct log log = {.most = (enum log_level)most};
@@ -102,21 +101,19 @@ static void levels(void **state)
 	assert_string_equal(said(&log, LOG_LEVEL_ERROR, "x"), "gsym: error: x\n");
 }
 
-static void escaped(void **state)
+TEST(escaped)
 {
 	const struct log log = {.most = LOG_LEVEL_INFO};
-	(void)state;
 	assert_string_equal(said(&log, LOG_LEVEL_INFO, "a\nb\x1b[1m\x7f\x1f ~\xc3\xa4"),
 			    "gsymfs: a\\x0ab\\x1b[1m\\x7f\\x1f ~\\xc3\\xa4\n");
 }
 
 /* Cut where a line ends, not within an escape. */
-static void long_lines(void **state)
+TEST(long_lines)
 {
 	enum { MOST = 4096 };
 	static char text[2 * MOST];
 	const struct log log = {.most = LOG_LEVEL_INFO};
-	(void)state;
 	memset(text, 'a', sizeof(text) - 1);
 	const char *line = said(&log, LOG_LEVEL_INFO, text);
 	size_t n = strlen(line);
@@ -131,14 +128,13 @@ static void long_lines(void **state)
 }
 
 /* The journal takes the priority from the beginning of a line. */
-static void journal(void **state)
+TEST(journal)
 {
 	static const char *const want[] = {"<3>gsymfs: error: x\n", "<4>gsymfs: warning: x\n",
 					   "<6>gsymfs: x\n", "<7>gsymfs: x\n"};
 	struct log log = {.most = LOG_LEVEL_DEBUG, .to_journal = true};
 	char stream[64];
 	struct stat st;
-	(void)state;
 	for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++)
 		assert_string_equal(said(&log, (enum log_level)level, "x"), want[level]);
 	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
@@ -168,12 +164,11 @@ static void journal(void **state)
 	assert_false(log.to_journal);
 }
 
-static void system_log(void **state)
+TEST(system_log)
 {
 	static const char *const want[] = {"<3>error: a\\x0a", "<4>warning: a\\x0a", "<6>a\\x0a",
 					   "<7>a\\x0a"};
 	struct log log = {.most = LOG_LEVEL_DEBUG};
-	(void)state;
 	log_use_syslog(&log);
 	for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++) {
 		assert_string_equal(said(&log, (enum log_level)level, "a\n"), "");
@@ -181,20 +176,11 @@ static void system_log(void **state)
 	}
 }
 
-static void slashes(void **state)
+TEST(slashes)
 {
 	const struct log one = {.from_root = false}, several = {.from_root = true};
-	(void)state;
 	assert_string_equal(log_slash(&one), "");
 	assert_string_equal(log_slash(&several), "/");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(levels), TEST(escaped), TEST(long_lines), TEST(journal), TEST(system_log), TEST(slashes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 /* ---- Bytes ---- */
@@ -63,7 +62,7 @@ static void put_leb(struct sink *s, uint64_t v)
 
 /* ---- Architectures ---- */
 
-static void architectures(void **state)
+TEST(architectures)
 {
 	static const struct {
 		uint32_t type, subtype;
@@ -93,18 +92,16 @@ static void architectures(void **state)
 		{0x1234567f, 0, "cpu-1234567f"},
 	};
 	char name[16];
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		macho_machine_name(table[i].type, table[i].subtype, name);
 		assert_string_equal(name, table[i].name);
 	}
 }
 
-static void beginnings(void **state)
+TEST(beginnings)
 {
 	static const uint32_t magics[] = {0xfeedface, 0xfeedfacf, 0xfeedfacd, 0xcafebabe};
 	uint8_t bytes[32] = {0};
-	(void)state;
 	for (int big = 0; big < 2; big++)
 		for (size_t i = 0; i < ARRAY_SIZE(magics); i++)
 			for (size_t size = 0; size <= 32; size++) {
@@ -157,9 +154,8 @@ static void put_leaf(struct sink *s, unsigned flags, uint64_t addr)
 }
 
 /* Kinds of exports: regular ones have an address, also if a resolver is beside it, or they are weak. */
-static void kinds_of_exports(void **state)
+TEST(kinds_of_exports)
 {
-	(void)state;
 	for (unsigned flags = 0; flags < 64; flags++) {
 		static struct sink s;
 		static struct exported e;
@@ -203,11 +199,10 @@ static void chain(struct sink *s, unsigned n, size_t size)
 	put_leaf(s, 0, 5);
 }
 
-static void deep_tries(void **state)
+TEST(deep_tries)
 {
 	static struct sink s;
 	static struct exported e;
-	(void)state;
 	e.ret = 0;
 	for (unsigned n = 510; n < 516; n++) {
 		chain(&s, n, 1);
@@ -242,11 +237,10 @@ static void deep_tries(void **state)
 }
 
 /* Shared nodes are read as often as they are named, until four times the bytes of the trie were read. */
-static void shared_nodes(void **state)
+TEST(shared_nodes)
 {
 	static struct sink s;
 	static struct exported e;
-	(void)state;
 	e.ret = 0;
 	for (unsigned n = 1; n < 255; n += 11) {
 		s.n = 0;
@@ -274,11 +268,10 @@ static void shared_nodes(void **state)
 	}
 }
 
-static void cut_tries(void **state)
+TEST(cut_tries)
 {
 	static struct sink s;
 	static struct exported e;
-	(void)state;
 	for (size_t size = 0; size < 20; size++) {
 		chain(&s, 1, 3);
 		size_t whole = s.n;
@@ -390,10 +383,9 @@ static void assert_symbols(const struct object_file *o, const char *want)
 	assert_string_equal(text, want);
 }
 
-static void symbol_tables(void **state)
+TEST(symbol_tables)
 {
 	static const char strings[] = "\0_one\0two\0_\0___three\0_four";
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct image *i = new_image(k & 1, k & 2);
 		struct object_file *sources[] = {&i->object};
@@ -441,12 +433,11 @@ static void symbol_tables(void **state)
 }
 
 /* What an earlier table names is not named again; files of other formats have no such table. */
-static void several_tables(void **state)
+TEST(several_tables)
 {
 	struct image *i = new_image(false, true), *first = new_image(false, false);
 	struct object_file other = {0}, *sources[] = {&other, &first->object, &i->object};
 	static const uint8_t starts[] = {0x10, 0x10, 0};
-	(void)state;
 	put_symbol(first, 1, 0x0e, 0x1020);
 	put_symbol(first, 1, 0x0e, 0x1000);
 	put_symbol(first, 1, 0x0e, 0x1010);
@@ -479,11 +470,10 @@ static void several_tables(void **state)
 }
 
 /* All names together may have eight times the bytes of their tables. */
-static void shared_names(void **state)
+TEST(shared_names)
 {
 	struct image *i = new_image(false, true);
 	char strings[1001] = "";
-	(void)state;
 	memset(strings + 1, 'x', 999);
 	for (int k = 0; k < 100; k++)
 		put_symbol(i, 1, 0x0e, TEXT + k);
@@ -495,7 +485,7 @@ static void shared_names(void **state)
 	free_image(i);
 }
 
-static void function_starts(void **state)
+TEST(function_starts)
 {
 	static const struct {
 		const char *bytes, *want;
@@ -506,7 +496,6 @@ static void function_starts(void **state)
 		{"\1\x80\2\x80\x80", "1001+0  s; 1101+0  s", 5},
 		{"\x05\xff\x1f\x05", "1005+0  s", 4}, /* the last two are past the code */
 	};
-	(void)state;
 	for (int thumb = 0; thumb < 2; thumb++)
 		for (size_t t = 0; t < ARRAY_SIZE(table); t++) {
 			struct image *i = new_image(false, false);
@@ -525,10 +514,9 @@ static void function_starts(void **state)
 		}
 }
 
-static void exported_symbols(void **state)
+TEST(exported_symbols)
 {
 	static struct sink trie;
-	(void)state;
 	for (int k = 0; k < 3; k++) {
 		struct image *i = new_image(false, true);
 		struct object_file *sources[] = {&i->object};
@@ -555,12 +543,11 @@ static void exported_symbols(void **state)
 }
 
 /* The names of exports share beginnings; expanded they may have 32 times the bytes of the trie. */
-static void long_exports(void **state)
+TEST(long_exports)
 {
 	static struct sink trie;
 	struct image *i = new_image(false, true);
 	enum { EXPORTS = 60, PREFIX = 826, FIRST = PREFIX + 5 }; /* the second node follows the first */
-	(void)state;
 	trie.n = 0;
 	put_bytes(&trie, "\0\1", 2);
 	for (unsigned k = 0; k < PREFIX; k++)
@@ -598,10 +585,9 @@ static void put_indirect(struct image *i, const uint32_t *v, size_t n)
 	i->macho.stubs.n = 2;
 }
 
-static void stubs(void **state)
+TEST(stubs)
 {
 	static const uint32_t table[] = {99, 1, 0x80000000, 0x40000000, 0, 2, 3, 1, 0xc0000000};
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct image *i = new_image(k & 1, k & 2), *symtab = new_image(k & 1, k & 2);
 		for (int f = 0; f < 2; f++) {
@@ -645,12 +631,11 @@ static void stubs(void **state)
 }
 
 /* All names of stubs have no more bytes than the file. */
-static void stubs_of_one_name(void **state)
+TEST(stubs_of_one_name)
 {
 	static uint32_t table[400];
 	struct image *i = new_image(false, true);
 	char strings[200] = "";
-	(void)state;
 	memset(strings + 1, 'x', 198);
 	put_symbol(i, 1, 0x01, 0);
 	put_strings(i, strings, sizeof(strings));
@@ -662,10 +647,9 @@ static void stubs_of_one_name(void **state)
 	free_image(i);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static const uint32_t table[] = {0, 0};
-	(void)state;
 	for (int plt = 0; plt < 2; plt++) {
 		long n = 0, before = live;
 		for (int err = -ENOMEM; err; n++) {
@@ -704,26 +688,4 @@ static void no_memory(void **state)
 	assert_int_equal(macho_load_symbols(&i->object, NULL, 0), -ENOMEM);
 	allowed = -1;
 	free_image(i);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(architectures),
-		cmocka_unit_test(beginnings),
-		cmocka_unit_test(kinds_of_exports),
-		cmocka_unit_test(deep_tries),
-		cmocka_unit_test(shared_nodes),
-		cmocka_unit_test(cut_tries),
-		cmocka_unit_test(symbol_tables),
-		cmocka_unit_test(several_tables),
-		cmocka_unit_test(shared_names),
-		cmocka_unit_test(function_starts),
-		cmocka_unit_test(exported_symbols),
-		cmocka_unit_test(long_exports),
-		cmocka_unit_test(stubs),
-		cmocka_unit_test(stubs_of_one_name),
-		cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Labels that bound sections or groups of functions: pairs of names, what is between them, and aliases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/build/markers.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "tests/lib/unit.h"
 
 #define FUNC   SYMBOL_FUNC
 #define NOTYPE SYMBOL_NOTYPE
@@ -73,7 +70,7 @@ static void check_rows(const struct row *rows, size_t n)
 		 "m123456789_" \
 		 "end"
 
-static void words(void **state)
+TEST(words)
 {
 	static const struct row rows[] = {
 		{PAIR("a_start", "a_end"), "a_start a_end"},
@@ -99,11 +96,10 @@ static void words(void **state)
 		{PAIR("start", "end"), ""},
 		{PAIR("_start.", "_end."), "_start. _end."},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void what_is_between(void **state)
+TEST(what_is_between)
 {
 	static const struct row rows[] = {
 		{{{0x1010, 0, "a_start", NOTYPE}, {0x1030, 0, "a_end", NOTYPE}}, ""},
@@ -142,12 +138,11 @@ static void what_is_between(void **state)
 		{{{0x1020, 8, "f", FUNC}, {0x1030, 0, "a_end", NOTYPE}}, "a_end", {{0x800, "a_start"}}},
 		{{{0x1020, 8, "f", FUNC}, {0x1030, 0, "a_end", NOTYPE}}, "", {{0x800, "b_start"}}},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
 /* Counterparts are found among names that begin alike. */
-static void many_names(void **state)
+TEST(many_names)
 {
 	static const struct row rows[] = {
 		{{{0x1010, 0, "a_start", NOTYPE},
@@ -161,12 +156,11 @@ static void many_names(void **state)
 		  {0x1033, 0, "a_end", NOTYPE}},
 		 "a_start a_start_b a_start_ a_start_bc a_end_bc a_end_ a_end_b a_end"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
 /* Linkers define these for a section, whatever is in it. */
-static void of_linkers(void **state)
+TEST(of_linkers)
 {
 	static const struct row rows[] = {
 		{{{0x1010, 0, "__start_a", NOTYPE}, {0x1030, 0, "__stop_a", NOTYPE}}, "__start_a __stop_a"},
@@ -179,11 +173,10 @@ static void of_linkers(void **state)
 		{{{0x1010, 0, "__start_a", NOTYPE}, {0x1030, 0, "__start_a", NOTYPE}}, ""},
 		{{{0x1010, 0, "__stop_a", NOTYPE}, {0x1030, 0, "__start_a", NOTYPE}}, ""},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void letters(void **state)
+TEST(letters)
 {
 	static const struct row rows[] = {
 		{{{0x1000, 0, "_stext", NOTYPE}, {0x1010, 8, "f", FUNC}, {0x1030, 0, "_etext", NOTYPE}},
@@ -213,12 +206,11 @@ static void letters(void **state)
 		{{{0x1000, 0, "_a", NOTYPE}, {0x1010, 8, "f", FUNC}, {0x1030, 0, "_a_end", NOTYPE}}, ""},
 		{{{0x1000, 0, "_sa", NOTYPE}, {0x1010, 8, "f", FUNC}, {0x1030, 0, "_end_a", NOTYPE}}, ""},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
 /* Other labels at the place of a marker that have its name behind a prefix. */
-static void aliases(void **state)
+TEST(aliases)
 {
 	static const struct row rows[] = {
 		{{{0x1010, 0, "x_a_start", NOTYPE},
@@ -247,11 +239,10 @@ static void aliases(void **state)
 		  {0x1010, 0, "xe_start", NOTYPE}},
 		 "a_start a_end b_start b_end c_start c_end d_start d_end e_start e_end xd_end"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void long_names(void **state)
+TEST(long_names)
 {
 	static const struct row rows[] = {
 		{PAIR(START_127, END_127), START_127 " " END_127},
@@ -263,16 +254,5 @@ static void long_names(void **state)
 		  {0x1010, 0, "a_end", NOTYPE}},
 		 "a_start " TEXT_110 "_12345678_a_start a_end"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),      cmocka_unit_test(what_is_between), cmocka_unit_test(many_names),
-		cmocka_unit_test(of_linkers), cmocka_unit_test(letters),         cmocka_unit_test(aliases),
-		cmocka_unit_test(long_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "in_child.h"
+#include "tests/lib/unit.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -54,14 +55,14 @@ static int take(size_t size)
 }
 
 /* More than there is room for, while next to nothing is used. */
-static int large(void)
+static int child_large(void)
 {
 	set_limit();
 	return take(2 * ROOM_MIB * MIB) ? 1 : memory_limit_is_reached() ? 0 : 2;
 }
 
 /* The last of many. */
-static int many(void)
+static int child_many(void)
 {
 	set_limit();
 	for (int i = 0; i < 2 * ROOM_MIB; i++)
@@ -71,7 +72,7 @@ static int many(void)
 }
 
 /* A library's, whose size is not known. */
-static int unknown_size(void)
+static int child_unknown_size(void)
 {
 	set_limit();
 	while (take(MIB))
@@ -81,7 +82,7 @@ static int unknown_size(void)
 }
 
 /* What failed is far below the limit. */
-static int machine(void)
+static int child_machine(void)
 {
 	set_limit();
 	if (!take(ROOM_MIB / 2 * MIB))
@@ -94,7 +95,7 @@ static int machine(void)
 }
 
 /* The last failure counts: the one before may have been survived. */
-static int machine_after_limit(void)
+static int child_machine_after_limit(void)
 {
 	set_limit();
 	if (take(2 * ROOM_MIB * MIB) || !memory_limit_is_reached())
@@ -104,14 +105,14 @@ static int machine_after_limit(void)
 }
 
 /* Sizes whose sum wraps round. */
-static int endless(void)
+static int child_endless(void)
 {
 	set_limit();
 	memory_limit_note(SIZE_MAX);
 	return memory_limit_is_reached() ? 0 : 2;
 }
 
-static int without_limit(void)
+static int child_without_limit(void)
 {
 	memory_limit_watch();
 	memory_limit_note(1024 * MIB);
@@ -119,39 +120,48 @@ static int without_limit(void)
 }
 
 /* A command is no worker, and has no limit to reach. */
-static int not_watched(void)
+static int child_not_watched(void)
 {
 	memory_limit_note(SIZE_MAX);
 	return memory_limit_is_reached() ? 2 : 0;
 }
 
-#define TEST(name)                                   \
-	static void test_##name(void **state)        \
-	{                                            \
-		(void)state;                         \
-		assert_int_equal(in_child(name), 0); \
-	}
-
 TEST(large)
-TEST(many)
-TEST(unknown_size)
-TEST(machine)
-TEST(machine_after_limit)
-TEST(endless)
-TEST(without_limit)
-TEST(not_watched)
-
-int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_unknown_size),
-		cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_machine_after_limit),
-		cmocka_unit_test(test_endless),
-		cmocka_unit_test(test_without_limit),
-		cmocka_unit_test(test_not_watched),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_int_equal(in_child(child_large), 0);
+}
+
+TEST(many)
+{
+	assert_int_equal(in_child(child_many), 0);
+}
+
+TEST(unknown_size)
+{
+	assert_int_equal(in_child(child_unknown_size), 0);
+}
+
+TEST(machine)
+{
+	assert_int_equal(in_child(child_machine), 0);
+}
+
+TEST(machine_after_limit)
+{
+	assert_int_equal(in_child(child_machine_after_limit), 0);
+}
+
+TEST(endless)
+{
+	assert_int_equal(in_child(child_endless), 0);
+}
+
+TEST(without_limit)
+{
+	assert_int_equal(in_child(child_without_limit), 0);
+}
+
+TEST(not_watched)
+{
+	assert_int_equal(in_child(child_not_watched), 0);
 }

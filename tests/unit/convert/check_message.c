@@ -2,15 +2,13 @@
 #include "work/types/convert_types.h"
 #include "work/worker/worker.h"
 #include "gsym/base/bytes.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static void make_pair(int pair[2])
 {
@@ -23,13 +21,12 @@ static void close_pair(int pair[2])
 	close(pair[1]);
 }
 
-static void whole_message(void **state)
+TEST(whole_message)
 {
 	int pair[2];
 	union worker_message got;
 	struct worker_failed m = {
 		.head.serial = 77, .error = EBADMSG, .text = ".debug_line+0x10: expected a version"};
-	(void)state;
 	make_pair(pair);
 	assert_int_equal(worker_send(pair[0], &m.head, WORKER_FAILED, -1), 0);
 	assert_int_equal(worker_receive(pair[1], &got, NULL), 1);
@@ -43,12 +40,11 @@ static void whole_message(void **state)
 	close(pair[1]);
 }
 
-static void descriptor(void **state)
+TEST(descriptor)
 {
 	int pair[2], fd;
 	union worker_message got;
 	struct worker_identify m = {.head.serial = 1};
-	(void)state;
 	make_pair(pair);
 	assert_int_equal(worker_send(pair[0], &m.head, WORKER_IDENTIFY, pair[0]), 0);
 	assert_int_equal(worker_receive(pair[1], &got, &fd), 1);
@@ -92,12 +88,11 @@ static void send_with(int sock, void *data, size_t size, size_t n)
 }
 
 /* A worker that was taken over may send as many as it likes: none stays open. */
-static void several_descriptors(void **state)
+TEST(several_descriptors)
 {
 	int pair[2], fd;
 	union worker_message got;
 	struct worker_opened m = {.head = {WORKER_OPENED, sizeof(m), 0}};
-	(void)state;
 	make_pair(pair);
 	unsigned before = count_descriptors();
 	for (size_t n = 2; n <= 8; n++) {
@@ -126,7 +121,7 @@ static void refuse(const void *data, size_t size)
 	close_pair(pair);
 }
 
-static void broken_messages(void **state)
+TEST(broken_messages)
 {
 	struct worker_header head = {.type = WORKER_DONE, .size = sizeof(struct worker_done)};
 	struct worker_progress progress = {
@@ -169,7 +164,6 @@ static void broken_messages(void **state)
 				      .n_asked = WORKER_ASKED_MAX + 1};
 	struct worker_convert base = asks, only = asks;
 	static const char large[sizeof(union worker_message) + 100];
-	(void)state;
 	memset(text.text, 'x', sizeof(text.text));
 	memset(section.name, 'x', sizeof(section.name));
 	memset(path.path, 'x', sizeof(path.path));
@@ -234,13 +228,12 @@ static void take(const void *data, size_t size)
 }
 
 /* A name that leads out of the store, or hides in it, reaches no engine. */
-static void names_of_objects(void **state)
+TEST(names_of_objects)
 {
 	static const char *const bad[] = {"/a", "a/",  ".",    "..", "a/../b", "../a",  "a//b", "a/.b",
 					  ".a", "a b", "a\nb", "A",  "a?b",    "a%2fb", "",     "\xff"};
 	static const char *const good[] = {"a", "a.b", "a..b", "a-b/c", "ac/0123", "-"};
 	struct worker_request m = store_request();
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		strcpy(m.name, bad[i]);
 		refuse(&m, sizeof(m));
@@ -258,7 +251,7 @@ static void names_of_objects(void **state)
 	refuse(&m, sizeof(m));
 }
 
-static void store_messages(void **state)
+TEST(store_messages)
 {
 	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
 	struct worker_store nowhere = {.head = store.head}, bazel = store, endless = store;
@@ -268,7 +261,6 @@ static void store_messages(void **state)
 	struct worker_reply error = reply, header = reply, text = reply;
 	struct worker_cancel cancel = {.head = {WORKER_CANCEL, sizeof(cancel), 7}};
 	struct worker_begun begun = {.head = {WORKER_BEGUN, sizeof(begun), 7}};
-	(void)state;
 	take(&store, sizeof(store));
 	take(&reply, sizeof(reply));
 	take(&cancel, sizeof(cancel));
@@ -347,7 +339,7 @@ static void assert_terminated(const void *message, size_t size, const struct bou
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static void bounds_of_orders(void **state)
+TEST(bounds_of_orders)
 {
 	struct worker_convert order = {
 		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 1, .n_asked = 2};
@@ -374,7 +366,6 @@ static void bounds_of_orders(void **state)
 	static const struct bound fetched[] = {BOUND(worker_download, id_size, 64),
 					       BOUND(worker_download, partial, 1)};
 	static const struct bound places[] = {BOUND(worker_download, urls, 1)};
-	(void)state;
 	assert_bounds(&order, sizeof(order), numbers, COUNT(numbers));
 	assert_terminated(&order, sizeof(order), texts, COUNT(texts));
 	assert_bounds(&ask, sizeof(ask), asked, COUNT(asked));
@@ -391,11 +382,10 @@ static void bounds_of_orders(void **state)
 }
 
 /* A list of directories ends with an empty one, which needs no more than the last byte. */
-static void lists_of_directories(void **state)
+TEST(lists_of_directories)
 {
 	struct worker_convert order = {.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 1};
 	size_t size = sizeof(order.debug_dirs);
-	(void)state;
 	take(&order, sizeof(order));
 	memcpy(order.debug_dirs, "/a\0/b\0", 7);
 	take(&order, sizeof(order));
@@ -408,7 +398,7 @@ static void lists_of_directories(void **state)
 	refuse(&order, sizeof(order));
 }
 
-static void bounds_of_answers(void **state)
+TEST(bounds_of_answers)
 {
 	struct worker_identity id = {.head = {WORKER_IDENTITY, sizeof(id), 0}, .kind = 1, .id_size = 1};
 	static const struct bound numbers[] = {
@@ -436,7 +426,6 @@ static void bounds_of_answers(void **state)
 	struct worker_fragment fragment = {.head = {WORKER_FRAGMENT, sizeof(fragment), 0}};
 	static const struct bound parts[] = {BOUND(worker_fragment, has_ada, 1),
 					     BOUND(worker_fragment, n_segments, WORKER_SEGMENTS_MAX)};
-	(void)state;
 	assert_bounds(&id, sizeof(id), numbers, COUNT(numbers));
 	assert_terminated(&id, sizeof(id), texts, COUNT(texts));
 	assert_bounds(&progress, sizeof(progress), done, COUNT(done));
@@ -459,7 +448,7 @@ static void bounds_of_answers(void **state)
 	take(&id, sizeof(id));
 }
 
-static void texts_of_answers(void **state)
+TEST(texts_of_answers)
 {
 	struct worker_oddity oddity = {.head = {WORKER_ODDITY, sizeof(oddity), 0}};
 	static const struct bound of_oddity[] = {BOUND(worker_oddity, kind, 1),
@@ -472,7 +461,6 @@ static void texts_of_answers(void **state)
 	static const struct bound of_section[] = {BOUND(worker_section, name, 1)};
 	struct worker_open open = {.head = {WORKER_OPEN, sizeof(open), 0}};
 	static const struct bound of_open[] = {BOUND(worker_open, path, 1)};
-	(void)state;
 	assert_terminated(&oddity, sizeof(oddity), of_oddity, COUNT(of_oddity));
 	assert_terminated(&done, sizeof(done), of_done, COUNT(of_done));
 	assert_terminated(&missing, sizeof(missing), of_missing, COUNT(of_missing));
@@ -480,7 +468,7 @@ static void texts_of_answers(void **state)
 	assert_terminated(&open, sizeof(open), of_open, COUNT(of_open));
 }
 
-static void bounds_of_stores(void **state)
+TEST(bounds_of_stores)
 {
 	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
 	static const struct bound numbers[] = {BOUND(worker_store, bazel, 1)};
@@ -495,7 +483,6 @@ static void bounds_of_stores(void **state)
 	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}};
 	static const struct bound replied[] = {BOUND(worker_reply, error, 4095)};
 	static const struct bound said[] = {BOUND(worker_reply, etag, 1), BOUND(worker_reply, text, 1)};
-	(void)state;
 	assert_bounds(&store, sizeof(store), numbers, COUNT(numbers));
 	assert_terminated(&store, sizeof(store), texts, COUNT(texts));
 	assert_bounds(&request, sizeof(request), asked, COUNT(asked));
@@ -521,17 +508,4 @@ static void bounds_of_stores(void **state)
 		else
 			refuse(&request, sizeof(request));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_message),       cmocka_unit_test(descriptor),
-		cmocka_unit_test(several_descriptors), cmocka_unit_test(broken_messages),
-		cmocka_unit_test(names_of_objects),    cmocka_unit_test(store_messages),
-		cmocka_unit_test(bounds_of_orders),    cmocka_unit_test(lists_of_directories),
-		cmocka_unit_test(bounds_of_answers),   cmocka_unit_test(texts_of_answers),
-		cmocka_unit_test(bounds_of_stores),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 static const char magic[] = "Microsoft C/C++ MSF 7.00\r\n\x1a"
@@ -184,10 +183,9 @@ static struct span bytes_of(const struct model *m)
 }
 
 /* The same before all of the directory is read and after. */
-static void any_layout(void **state)
+TEST(any_layout)
 {
 	static const uint32_t block_sizes[] = {512, 1024, 4096, 65536};
-	(void)state;
 	for (uint32_t round = 0; round < 48; round++) {
 		struct model m = {.block_size = block_sizes[round % 16 == 15 ? 3 : round % 3], .seed = round};
 		struct msf msf;
@@ -223,10 +221,9 @@ static void any_layout(void **state)
 	}
 }
 
-static void only_its_magic(void **state)
+TEST(only_its_magic)
 {
 	uint8_t bytes[sizeof(magic)];
-	(void)state;
 	memcpy(bytes, magic, sizeof(magic));
 	assert_true(msf_probe((struct span){bytes, sizeof(bytes)}));
 	assert_false(msf_probe((struct span){bytes, sizeof(bytes) - 1}));
@@ -262,14 +259,13 @@ static void assert_refused(struct model *m, size_t size, const char *why)
 	assert_string_equal(text, why);
 }
 
-static void headers(void **state)
+TEST(headers)
 {
 	static const uint32_t bad[] = {0, 1, 256, 511, 513, 768, 1025, 65535, 65537, 131072, 0x80000000};
 	static const char outside[] = "the directory of the PDB, %u bytes, is outside of the file";
 	struct model m = small_file();
 	struct msf msf;
 	char text[128];
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		put(&m, 32, bad[i]);
 		snprintf(text, sizeof(text), "block size %u of the PDB is none", bad[i]);
@@ -299,13 +295,12 @@ static void headers(void **state)
 }
 
 /* The directory's size has room for the sizes of its streams, and for the number of them. */
-static void directories(void **state)
+TEST(directories)
 {
 	static const char damaged[] = "the directory of the PDB is damaged";
 	struct model m = small_file();
 	struct msf msf;
 	char text[128];
-	(void)state;
 	uint32_t number = load32(m.file + (size_t)m.list_block * 512, false);
 	put(&m, 44, 16);
 	assert_int_equal(open_file(&m, m.size, &msf, text), 0);
@@ -338,12 +333,11 @@ static void assert_not_loaded(struct msf *msf)
 }
 
 /* All streams have as many blocks as are listed, and as the file has, or fewer. */
-static void counted_blocks(void **state)
+TEST(counted_blocks)
 {
 	struct model m = small_file();
 	struct msf msf;
 	char text[128];
-	(void)state;
 	size_t directory = (size_t)load32(m.file + (size_t)m.list_block * 512, false) * 512;
 	put(&m, 44, m.directory_size - 4);
 	assert_int_equal(open_file(&m, m.size, &msf, text), 0);
@@ -383,13 +377,12 @@ static void counted_blocks(void **state)
 }
 
 /* A block past those that the header counts may be cut. */
-static void last_block(void **state)
+TEST(last_block)
 {
 	struct model m = small_file();
 	struct msf msf;
 	struct pdb_bytes bytes;
 	char text[128];
-	(void)state;
 	size_t directory = (size_t)load32(m.file + (size_t)m.list_block * 512, false) * 512;
 	size_t lists = directory + 16;
 	m.file = realloc(m.file, m.size + 100);
@@ -416,13 +409,12 @@ static void last_block(void **state)
 }
 
 /* No copy is larger than the file, however often a stream names its blocks. */
-static void repeated_blocks(void **state)
+TEST(repeated_blocks)
 {
 	struct model m = small_file();
 	struct msf msf;
 	struct pdb_bytes bytes;
 	char text[128];
-	(void)state;
 	size_t directory = (size_t)load32(m.file + (size_t)m.list_block * 512, false) * 512;
 	put(&m, 44, 512);
 	put(&m, directory + 12, 100 * 512);
@@ -440,12 +432,11 @@ static void repeated_blocks(void **state)
 }
 
 /* Whichever allocation fails, nothing is lost, and the next time succeeds. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	struct model m = {.block_size = 512, .n_streams = 4, .sizes = {512 * 300, 7, 1500, 3}, .seed = 9};
 	struct msf msf;
 	struct pdb_bytes bytes;
-	(void)state;
 	make_file(&m, ORDER_DOWN, ORDER_DOWN);
 	long before = live;
 	assert_int_equal(msf_open(bytes_of(&m), &msf, NULL), 0);
@@ -475,15 +466,4 @@ static void no_memory(void **state)
 	}
 	msf_close(&msf);
 	forget(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_layout),      cmocka_unit_test(only_its_magic),
-		cmocka_unit_test(headers),         cmocka_unit_test(directories),
-		cmocka_unit_test(counted_blocks),  cmocka_unit_test(last_block),
-		cmocka_unit_test(repeated_blocks), cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 static struct mutex outer, inner;
 
@@ -64,9 +64,8 @@ static int signal_of(void (*work)(void))
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
-	(void)state;
 	assert_int_equal(signal_of(in_order), 0);
 	in_order();
 #ifdef NDEBUG
@@ -92,10 +91,9 @@ static void *count(void *arg)
 	return NULL;
 }
 
-static void test_exclusion(void **state)
+TEST(test_exclusion)
 {
 	pthread_t threads[2];
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, count, NULL), 0);
 	for (size_t i = 0; i < 2; i++)
@@ -104,11 +102,10 @@ static void test_exclusion(void **state)
 }
 
 /* Waiting releases the mutex, and has it again afterwards. */
-static void test_wait(void **state)
+TEST(test_wait)
 {
 	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 	struct timespec past = {0};
-	(void)state;
 	mutex_lock(&inner);
 	assert_int_not_equal(mutex_wait_until(&inner, &cond, &past), 0);
 	mutex_assert_held(&inner);
@@ -119,10 +116,5 @@ int main(void)
 {
 	mutex_init(&outer, LOCK_IMAGES);
 	mutex_init(&inner, LOCK_NODES);
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_exclusion),
-		cmocka_unit_test(test_wait),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -7,15 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/types/packed_name.h"
 #include "gsym/base/vec.h"
 
@@ -79,9 +76,8 @@ static mode_t read_bits(unsigned number)
 	return (number & 4) << 6 | (number & 2) << 4 | (number & 1) << 2;
 }
 
-static void all_combinations(void **state)
+TEST(all_combinations)
 {
-	(void)state;
 	for (unsigned n = 0; n < 1U << 9; n++) {
 		struct file_state source = {
 			.uid = SOURCE_OWNER, .gid = SOURCE_GROUP, .mode = read_bits(n & 7)};
@@ -102,9 +98,8 @@ static bool like(mode_t file, mode_t source, uid_t owner, gid_t group)
 }
 
 /* The same by example. */
-static void usual_modes(void **state)
+TEST(usual_modes)
 {
-	(void)state;
 	assert_true(like(0644, 0644, SOURCE_OWNER, SOURCE_GROUP));
 	assert_true(like(0644, 0600, FILE_OWNER, FILE_GROUP));
 	assert_true(like(0640, 0640, SOURCE_OWNER, SOURCE_GROUP));
@@ -217,12 +212,11 @@ static ino_t inode(const char *name)
 	return st.st_ino;
 }
 
-static void below_the_search_path(void **state)
+TEST(below_the_search_path)
 {
 	const struct place a = at("a"), b = at("b//"), mnt = at("a/mnt");
 	const char *const dirs[] = {a.text, b.text, NULL};
 	const struct search_path search = {.dirs = dirs}, with_mount = {.dirs = dirs, .mountpoint = mnt.text};
-	(void)state;
 	assert_int_equal(open_named(&search, "a/open"), 0);
 	assert_int_equal(open_named(&search, "a///open"), 0);
 	assert_int_equal(open_named(&search, "a/inside"), 0);
@@ -241,26 +235,24 @@ static void below_the_search_path(void **state)
 }
 
 /* Directories of the search path may lie below one another; the first that has the file decides. */
-static void first_directory_that_has_it(void **state)
+TEST(first_directory_that_has_it)
 {
 	const struct place none = at("a/none"), top_dir = at(""), a = at("a");
 	const char *const dirs[] = {none.text, top_dir.text, a.text, NULL};
 	const struct search_path search = {.dirs = dirs};
 	struct neighbour file;
-	(void)state;
 	assert_int_equal(try(&search, 0444, at("a/both").text, &file), 0);
 	assert_int_equal(file.st.st_ino, inode("a/both"));
 	assert_int_equal(open_named(&search, "a/leads-out"), 0); /* not out of the one above */
 	assert_int_equal(open_named(&search, "a/none/file"), -ENOENT);
 }
 
-static void what_readers_may_not_read(void **state)
+TEST(what_readers_may_not_read)
 {
 	const struct place a = at("a");
 	const char *const dirs[] = {a.text, NULL};
 	const struct search_path search = {.dirs = dirs};
 	struct neighbour file;
-	(void)state;
 	assert_int_equal(try(&search, 0444, at("a/private").text, &file), -EPERM);
 	assert_int_equal(file.st.st_ino, inode("a/private"));
 	assert_int_equal(try(&search, 0400, at("a/private").text, &file), 0);
@@ -271,11 +263,10 @@ static void what_readers_may_not_read(void **state)
 	assert_true(file.open_to_all);
 }
 
-static void all_that_the_user_can_read(void **state)
+TEST(all_that_the_user_can_read)
 {
 	const char *const none[] = {NULL};
 	const struct search_path search = {.dirs = none, .all = true};
-	(void)state;
 	assert_int_equal(open_named(&search, "outside"), 0);
 	assert_int_equal(open_named(&search, "a/private"), 0);
 	assert_int_equal(open_named(&search, "a/leads-out"), 0);
@@ -286,13 +277,12 @@ static void all_that_the_user_can_read(void **state)
 	assert_int_equal(try(&search, 0444, "relative", &file), -EXDEV);
 }
 
-static void state_of_neighbours(void **state)
+TEST(state_of_neighbours)
 {
 	const struct place a = at("a");
 	const char *const dirs[] = {a.text, NULL};
 	const struct search_path search = {.dirs = dirs};
 	struct neighbour file;
-	(void)state;
 	assert_int_equal(neighbour_stat(&search, at("a/private").text, &file), 0);
 	assert_int_equal(file.st.st_ino, inode("a/private"));
 	assert_true(file.open_to_all);
@@ -301,7 +291,7 @@ static void state_of_neighbours(void **state)
 }
 
 /* "packed /path": the file, or one that is compressed. */
-static void packed_files(void **state)
+TEST(packed_files)
 {
 	const struct place a = at("a");
 	const char *const dirs[] = {a.text, NULL};
@@ -310,7 +300,6 @@ static void packed_files(void **state)
 	struct neighbour file;
 	struct place name = at(files[0]);
 	char asked[PATH_MAX];
-	(void)state;
 	snprintf(asked, sizeof(asked), PACKED "%.2000s", name.text);
 	for (size_t i = ARRAY_SIZE(files); i-- > 0;) {
 		assert_int_equal(neighbour_stat(&here, name.text, &file), -ENOENT);
@@ -335,7 +324,7 @@ static void packed_files(void **state)
 	assert_int_equal(neighbour_stat(&all, PACKED "relative", &file), -EXDEV);
 }
 
-static void fingerprints_differ(void **state)
+TEST(fingerprints_differ)
 {
 	static const char *const one[] = {"/a", NULL}, *const two[] = {"/a", "/b", NULL},
 				 *const swapped[] = {"/b", "/a", NULL}, *const none[] = {NULL};
@@ -347,7 +336,6 @@ static void fingerprints_differ(void **state)
 		{.dirs = one, .all = true},
 		{.dirs = one, .servers = 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		for (size_t k = 0; k < i; k++)
 			assert_true(search_path_fingerprint(&all[i]) != search_path_fingerprint(&all[k]));
@@ -355,9 +343,8 @@ static void fingerprints_differ(void **state)
 		    search_path_fingerprint(&(struct search_path){.dirs = two}));
 }
 
-static void paths_open_to_all(void **state)
+TEST(paths_open_to_all)
 {
-	(void)state;
 	assert_true(path_open_to_all("/"));
 	assert_true(path_open_to_all(at("a").text));
 	assert_true(path_open_to_all(at("a/mnt").text));
@@ -366,14 +353,4 @@ static void paths_open_to_all(void **state)
 	assert_false(path_open_to_all(at("a/none").text));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_combinations),          cmocka_unit_test(usual_modes),
-		cmocka_unit_test(below_the_search_path),     cmocka_unit_test(first_directory_that_has_it),
-		cmocka_unit_test(what_readers_may_not_read), cmocka_unit_test(all_that_the_user_can_read),
-		cmocka_unit_test(state_of_neighbours),       cmocka_unit_test(packed_files),
-		cmocka_unit_test(fingerprints_differ),       cmocka_unit_test(paths_open_to_all),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+ALL_TESTS(set_up, tear_down)

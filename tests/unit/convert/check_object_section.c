@@ -14,15 +14,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 static uint8_t bytes[4096];
 
 /* ---- By name ---- */
 
-static void names(void **state)
+TEST(names)
 {
 	static const struct {
 		const char *section, *name;
@@ -43,7 +42,6 @@ static void names(void **state)
 		{"", "", true},
 		{".z", ".debug_info", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct object_section s = {.name = table[i].section, .raw = {bytes, 1}};
 		struct object_file o = {.sections = {&s, 1, 1}};
@@ -55,7 +53,7 @@ static void names(void **state)
 	}
 }
 
-static void next_of_name(void **state)
+TEST(next_of_name)
 {
 	struct object_section s[] = {{.name = "a", .raw = {bytes, 1}},
 				     {.name = "b", .raw = {bytes, 1}},
@@ -63,7 +61,6 @@ static void next_of_name(void **state)
 				     {.name = "a", .raw = {bytes, 0}},
 				     {.name = "a", .raw = {bytes, 1}}};
 	struct object_file o = {.sections = {s, 5, 5}};
-	(void)state;
 	assert_ptr_equal(object_next_section(&o, "a", NULL), s);
 	assert_ptr_equal(object_next_section(&o, "a", s), s + 2);
 	assert_ptr_equal(object_next_section(&o, "a", s + 2), s + 4);
@@ -74,11 +71,10 @@ static void next_of_name(void **state)
 	assert_null(object_next_section(&o, "a", s + 2));
 }
 
-static void zdebug(void **state)
+TEST(zdebug)
 {
 	uint8_t raw[14] = "ZLIB\0\0\0\0\1\2\3\4x";
 	struct object_section s = {.name = ".zdebug_info", .raw = {raw, 13}};
-	(void)state;
 	section_read_zdebug(&s);
 	assert_int_equal(s.full_size, 0x01020304);
 	assert_int_equal(s.compression, COMPRESSION_ZLIB);
@@ -107,7 +103,7 @@ static void assert_at(const struct object_file *o, uint64_t addr, const uint8_t 
 	assert_int_equal(s.size, size);
 }
 
-static void bytes_of_sections(void **state)
+TEST(bytes_of_sections)
 {
 	struct object_section s[] = {
 		{.addr = 100, .size = 20, .raw = {bytes, 10}, .allocated = true},
@@ -123,7 +119,6 @@ static void bytes_of_sections(void **state)
 	struct object_segment segment = {0, 0, 4096};
 	struct object_file o = {
 		.sections = {s, 5, 5}, .segments = {&segment, 1, 1}, .map = bytes, .map_size = 4096};
-	(void)state;
 	assert_at(&o, 99, NULL, 0);
 	assert_at(&o, 100, bytes, 10);
 	assert_at(&o, 109, bytes + 9, 1);
@@ -138,12 +133,11 @@ static void bytes_of_sections(void **state)
 }
 
 /* Without sections they are those of segments, as far as the file has them. */
-static void bytes_of_segments(void **state)
+TEST(bytes_of_segments)
 {
 	struct object_segment v[] = {
 		{100, 1000, 50}, {4000, 1020, 200}, {4096, 3000, 10}, {5000, 4000, 10}, {0, 5000, 4}};
 	struct object_file o = {.segments = {v, 5, 5}, .map = bytes, .map_size = 4096};
-	(void)state;
 	assert_at(&o, 999, NULL, 0);
 	assert_at(&o, 1000, bytes + 100, 50);
 	assert_at(&o, 1049, bytes + 149, 1);
@@ -158,7 +152,7 @@ static void bytes_of_segments(void **state)
 	assert_at(&o, 5003, NULL, 0);
 }
 
-static void code(void **state)
+TEST(code)
 {
 	static const struct {
 		bool code;
@@ -169,7 +163,6 @@ static void code(void **state)
 		     {true, 10, 0, false},
 		     {true, UINT64_MAX - 5, 5, true},
 		     {true, UINT64_MAX - 5, 6, false}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct object_file o = {0};
 		struct object_section s = {
@@ -196,11 +189,10 @@ static void code(void **state)
 
 /* ---- What is not there ---- */
 
-static void lost_bytes(void **state)
+TEST(lost_bytes)
 {
 	struct object_file o = {.map_size = 1000};
 	struct gsym_diag diag = {""};
-	(void)state;
 	object_expect(&o, "a", 1, 0, 1000);
 	object_expect(&o, "a", 1, 1000, 0);
 	object_expect(&o, "a", 1, 5000, 0);
@@ -255,7 +247,7 @@ static int relocate(struct object_file *o, struct object_section *s, uint64_t *s
 	return -ENOMEM;
 }
 
-static void by_format(void **state)
+TEST(by_format)
 {
 	static const struct source_format none, all = {.has_symbols = has_symbols,
 						       .load_symbols = load_symbols,
@@ -266,7 +258,6 @@ static void by_format(void **state)
 	struct object_file o = {.format = &none, .relocatable = true}, *sources[] = {&o};
 	struct object_section s = {0};
 	uint64_t skipped = 5;
-	(void)state;
 	assert_false(object_has_symbols(&o));
 	assert_int_equal(object_load_symbols(&o, sources, 1), 0);
 	assert_int_equal(object_load_plt(&o, NULL), 0);
@@ -309,12 +300,11 @@ static bool is_mapped(const char *name)
 }
 
 /* A file that was opened is unmapped, and nothing of it stays in memory. */
-static void closed_files(void **state)
+TEST(closed_files)
 {
 	static const char file[] = "MODULE Linux x86_64 00112233445566778899AABBCCDDEEFF0 name\n";
 	struct object_file *o = NULL;
 	int fd = memfd_create("check-object-section", MFD_CLOEXEC);
-	(void)state;
 	assert_int_equal(write(fd, file, sizeof(file) - 1), sizeof(file) - 1);
 	for (int k = 0; k < 2; k++) { /* the first time for what the C library keeps */
 		long before = live;
@@ -347,7 +337,7 @@ static struct object_file many_sections(size_t n, struct object_section *v, char
 	return o;
 }
 
-static void listed_sections(void **state)
+TEST(listed_sections)
 {
 	/* Of four sections two are listed; or one, with code, if those are more than 512. */
 	static const struct {
@@ -358,7 +348,6 @@ static void listed_sections(void **state)
 		     {2048, 512, 512, true}, {2049, 512, 513, true}, {4000, 512, 1488, true}};
 	static struct object_section v[4000];
 	static char texts[4000][24];
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct object_file o = many_sections(table[i].n, v, texts);
 		struct convert_summary summary = {.n_sections = 0};
@@ -387,11 +376,10 @@ static void listed_sections(void **state)
 	}
 }
 
-static void listed_segments(void **state)
+TEST(listed_segments)
 {
 	static struct object_segment v[66];
 	struct object_section s = {.code = true, .raw = {bytes, 1}};
-	(void)state;
 	for (size_t i = 0; i < 66; i++)
 		v[i] = (struct object_segment){i, 1000 * i, 7 + i};
 	for (size_t n = 0; n <= 66; n += n < 2 ? 1 : n < 62 ? 60 : 1)
@@ -417,22 +405,4 @@ static void listed_segments(void **state)
 			allowed = -1;
 			assert_int_equal(live, before);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(next_of_name),
-		cmocka_unit_test(zdebug),
-		cmocka_unit_test(bytes_of_sections),
-		cmocka_unit_test(bytes_of_segments),
-		cmocka_unit_test(code),
-		cmocka_unit_test(lost_bytes),
-		cmocka_unit_test(by_format),
-		cmocka_unit_test(closed_files),
-		cmocka_unit_test(listed_sections),
-		cmocka_unit_test(listed_segments),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

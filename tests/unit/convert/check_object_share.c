@@ -15,14 +15,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
 #include "work/cache/handle.h"
 #include "work/run/defaults.h"
 
 /* ---- Opening ---- */
 
-static void opened(void **state)
+TEST(opened)
 {
-	(void)state;
 	open_share("");
 	assert_string_equal(did, "open start");
 	assert_string_equal(o.address, "http://h/a");
@@ -35,10 +35,9 @@ static void opened(void **state)
 	close_share();
 }
 
-static void directories(void **state)
+TEST(directories)
 {
 	static const char *const want[] = {"debug", "debug", "nowhere", "source", "debug"};
-	(void)state;
 	debug_dirs = (struct option_list){{"debug", "link", "nowhere"}, 3};
 	sources = (struct option_list){{in_directory("source"), "link"}, 2};
 	open_share("");
@@ -50,9 +49,8 @@ static void directories(void **state)
 }
 
 /* Said once: the rest is not tried. */
-static void bad_directories(void **state)
+TEST(bad_directories)
 {
-	(void)state;
 	debug_dirs = (struct option_list){{"debug", "source/object/a", "source/object/b"}, 3};
 	open_share("gsym: source/object/a: Not a directory\n");
 	assert_string_equal(did, "");
@@ -66,10 +64,9 @@ static void bad_directories(void **state)
 	close_share();
 }
 
-static void servers(void **state)
+TEST(servers)
 {
 	static const char *const urls[] = {NULL, "", SERVERS};
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		object_share_reset();
 		options.debuginfod = true;
@@ -87,9 +84,8 @@ static void servers(void **state)
 	close_share();
 }
 
-static void cannot_open(void **state)
+TEST(cannot_open)
 {
-	(void)state;
 	with.signalfd_err = -EMFILE;
 	open_share("gsym: http://h/a: Too many open files\n");
 	assert_string_equal(did, "");
@@ -106,7 +102,7 @@ static void cannot_open(void **state)
 	close_share();
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static const char *const want[] = {
 		"gsym: http://h/a: Cannot allocate memory\n",
@@ -114,7 +110,6 @@ static void no_memory(void **state)
 		"gsym: debug: Cannot allocate memory\n",
 		"gsym: source: Cannot allocate memory\n",
 	};
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		object_share_reset();
 		debug_dirs = (struct option_list){{"debug"}, 1};
@@ -144,10 +139,9 @@ static void expect_take(const char *path, int want, const char *reason)
 
 #define IDENTIFIED "digest poll(0) poll(0) key admit(10,1) "
 
-static void search_paths(void **state)
+TEST(search_paths)
 {
 	char want[512];
-	(void)state;
 	debug_dirs = (struct option_list){{"debug"}, 1};
 	options.arch = "arm64";
 	options.unmerged = with.unmerged = true;
@@ -180,7 +174,7 @@ static void search_paths(void **state)
 	close_share();
 }
 
-static void not_identified(void **state)
+TEST(not_identified)
 {
 	static const struct {
 		int bundle_err, lookup_err, digest_err, key_err;
@@ -204,7 +198,6 @@ static void not_identified(void **state)
 		 .want = -ENOMEM,
 		 .reason = "cannot name its conversion: Cannot allocate memory"},
 	};
-	(void)state;
 	open_share("");
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		with.bundle_err = table[i].bundle_err;
@@ -221,9 +214,8 @@ static void not_identified(void **state)
 }
 
 /* As many directories as fill the list: for two more there is no memory. */
-static void no_memory_for_paths(void **state)
+TEST(no_memory_for_paths)
 {
-	(void)state;
 	for (debug_dirs.n = 0; debug_dirs.n < 15;)
 		debug_dirs.v[debug_dirs.n++] = "debug";
 	open_share("");
@@ -238,7 +230,7 @@ static void no_memory_for_paths(void **state)
 
 /* ---- Taking ---- */
 
-static void taking(void **state)
+TEST(taking)
 {
 	static const struct {
 		int err;
@@ -286,7 +278,6 @@ static void taking(void **state)
 		 .reason = "damaged",
 		 .did = IDENTIFIED "take"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		object_share_reset();
 		open_share("");
@@ -352,7 +343,7 @@ static void expect_put(const struct put_case *c)
 }
 
 /* What is in neither the cache nor the store is converted. */
-static void converting(void **state)
+TEST(converting)
 {
 	static const struct put_case table[] = {
 		{.results = {{READY, .has_offer = true}},
@@ -405,13 +396,12 @@ static void converting(void **state)
 		 .results = {{READY, .adopted = true}},
 		 .did = IDENTIFIED "busy poll(20) busy poll(20) lock cache convert end-turn poll(0)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		expect_put(&table[i]);
 }
 
 /* What is in the cache is offered, unless the store has it. */
-static void offering(void **state)
+TEST(offering)
 {
 	static const struct put_case table[] = {
 		{.is_cached = true,
@@ -443,13 +433,12 @@ static void offering(void **state)
 		 .reason = "truncated",
 		 .did = LOCKED "poll(0)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		expect_put(&table[i]);
 }
 
 /* A signal ends it unless all is done; it says nothing. */
-static void stopping(void **state)
+TEST(stopping)
 {
 	static const struct put_case table[] = {
 		{.stop_at = 1, .want = -ECANCELED, .did = "digest poll(0)"},
@@ -488,18 +477,16 @@ static void stopping(void **state)
 		 .offer_err = -EEXIST,
 		 .did = LOCKED "offer poll(0)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		expect_put(&table[i]);
 }
 
 /* The lock of the entry may have any number. */
-static void first_descriptor(void **state)
+TEST(first_descriptor)
 {
 	static const struct put_case c = {.results = {{READY, .adopted = true}},
 					  .did = LOCKED "convert end-turn poll(0)"};
 	int saved = fcntl(0, F_DUPFD_CLOEXEC, 3);
-	(void)state;
 	object_share_reset();
 	open_share("");
 	*did = 0;
@@ -549,11 +536,10 @@ static void expect_written(const struct handle *handle, const char *path, int wa
 	assert_int_equal(count_descriptors(), before);
 }
 
-static void writing(void **state)
+TEST(writing)
 {
 	const long page = sysconf(_SC_PAGESIZE);
 	const struct handle handle = {.gsym = {(const uint8_t *)"content", 7}};
-	(void)state;
 	void *hole = mmap(NULL, (size_t)page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const struct handle truncated = {.gsym = {hole, 7}};
 	assert_true(hole != MAP_FAILED);
@@ -575,14 +561,4 @@ static void writing(void **state)
 	munmap(hole, (size_t)page);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SHARE_TEST(opened),       SHARE_TEST(directories),      SHARE_TEST(bad_directories),
-		SHARE_TEST(servers),      SHARE_TEST(cannot_open),      SHARE_TEST(no_memory),
-		SHARE_TEST(search_paths), SHARE_TEST(not_identified),   SHARE_TEST(no_memory_for_paths),
-		SHARE_TEST(taking),       SHARE_TEST(converting),       SHARE_TEST(offering),
-		SHARE_TEST(stopping),     SHARE_TEST(first_descriptor), SHARE_TEST(writing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(object_share_set_up, object_share_tear_down)

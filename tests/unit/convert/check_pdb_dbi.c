@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { HEADER_SIZE = 64, MODULE_SIZE = 64, SECTIONS_STREAM = 4 };
@@ -108,7 +109,7 @@ static int read_header(struct made_pdb *m, char text[static 256])
 	return err;
 }
 
-static void header_fields(void **state)
+TEST(header_fields)
 {
 	static const struct {
 		uint16_t machine;
@@ -124,7 +125,6 @@ static void header_fields(void **state)
 		{0, "pe-0"},
 		{0xffff, "pe-ffff"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_pdb m = {.block_size = 0};
 		char text[256];
@@ -144,10 +144,9 @@ static void header_fields(void **state)
 }
 
 /* Compilers write no DBI stream, or an empty one. */
-static void no_program(void **state)
+TEST(no_program)
 {
 	enum { EMPTY, GONE, NOT_LISTED, CASES };
-	(void)state;
 	for (int k = 0; k < CASES; k++) {
 		struct made_pdb m = {.n_streams = k == NOT_LISTED ? PDB_STREAM_DBI : 0};
 		char text[256];
@@ -158,9 +157,8 @@ static void no_program(void **state)
 	}
 }
 
-static void damaged_header(void **state)
+TEST(damaged_header)
 {
-	(void)state;
 	for (size_t size = 1; size <= HEADER_SIZE; size++) {
 		struct made_pdb m = {.block_size = 0};
 		char text[256];
@@ -244,9 +242,8 @@ static int load(struct made_pdb *m, char text[static 256])
 	return err;
 }
 
-static void all_modules(void **state)
+TEST(all_modules)
 {
-	(void)state;
 	for (int scattered = 0; scattered < 2; scattered++) {
 		struct made_pdb m = {.scattered = scattered};
 		char text[256];
@@ -268,7 +265,7 @@ static void all_modules(void **state)
 }
 
 /* Cut anywhere: the records before are there, less than one is passed over, and one that is cut is damage. */
-static void cut_modules(void **state)
+TEST(cut_modules)
 {
 	enum { NAMES = 6 }; /* bytes of "ab" and "cd" with their NULs */
 	static const struct {
@@ -290,7 +287,6 @@ static void cut_modules(void **state)
 		{2 * (MODULE_SIZE + NAMES + 2) - 1, 1, -EBADMSG},
 		{2 * (MODULE_SIZE + NAMES + 2), 2, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_pdb m = {.block_size = 0};
 		struct made_stream *s = dbi_stream(&m);
@@ -330,9 +326,8 @@ static void assert_sections(const struct object_file *o, size_t n)
 }
 
 /* The last substream is found behind all others, whichever of them there are. */
-static void order_of_substreams(void **state)
+TEST(order_of_substreams)
 {
-	(void)state;
 	for (unsigned set = 0; set < 1 << DEBUG_HEADER; set++) {
 		struct made_pdb m = {.block_size = 0};
 		struct made_stream *s = dbi_stream(&m);
@@ -359,9 +354,8 @@ static void order_of_substreams(void **state)
 }
 
 /* One that ends before the index of the section headers does not list them. */
-static void short_debug_header(void **state)
+TEST(short_debug_header)
 {
-	(void)state;
 	for (uint32_t size = 0; size <= 12; size++) {
 		struct made_pdb m = {.block_size = 0};
 		struct made_stream *s = dbi_stream(&m);
@@ -407,9 +401,8 @@ static const struct size_case size_cases[] = {
 	{CONTRIBUTIONS, 13, DEBUG_HEADER, 0},
 };
 
-static void impossible_sizes(void **state)
+TEST(impossible_sizes)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(size_cases); i++)
 		for (int scattered = 0; scattered < 2; scattered++) {
 			const struct size_case *c = &size_cases[i];
@@ -435,14 +428,13 @@ static void impossible_sizes(void **state)
 /* ---- Loading ---- */
 
 /* Damage elsewhere: in the directory, in the header, which may change after it was read, in the sections. */
-static void damage_elsewhere(void **state)
+TEST(damage_elsewhere)
 {
 	enum { DIRECTORY, SIGNATURE, NO_STREAM, SECTIONS, CASES };
 	static const char *const want[] = {
 		"made.pdb: the directory of the PDB is damaged", DAMAGED, DAMAGED,
 		"made.pdb: section headers or address maps of the PDB are damaged"};
 	static const int errs[] = {-EBADMSG, -EBADMSG, -ENOENT, -EBADMSG};
-	(void)state;
 	for (int k = 0; k < CASES; k++) {
 		struct made_pdb m = {.block_size = 0};
 		struct made_stream *s = dbi_stream(&m);
@@ -469,10 +461,9 @@ static void damage_elsewhere(void **state)
 }
 
 /* Whichever allocation fails, the error is that, and all is freed. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	long before = live, n = 0;
-	(void)state;
 	for (int err = -ENOMEM; err; n++) {
 		struct made_pdb m = {.scattered = true};
 		struct made_stream *s = dbi_stream(&m);
@@ -499,16 +490,4 @@ static void no_memory(void **state)
 		assert_int_equal(live, before);
 	}
 	assert_true(n > 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(header_fields),      cmocka_unit_test(no_program),
-		cmocka_unit_test(damaged_header),     cmocka_unit_test(all_modules),
-		cmocka_unit_test(cut_modules),        cmocka_unit_test(order_of_substreams),
-		cmocka_unit_test(short_debug_header), cmocka_unit_test(impossible_sizes),
-		cmocka_unit_test(damage_elsewhere),   cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

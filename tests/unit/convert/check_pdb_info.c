@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum {
@@ -137,9 +138,8 @@ static void add_vector(struct made_stream *s, const struct words *words)
 	add_words(s, words);
 }
 
-static void named_streams(void **state)
+TEST(named_streams)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names_cases); i++) {
 		const struct names_case *c = &names_cases[i];
 		struct made_pdb m = {.block_size = 0};
@@ -165,12 +165,11 @@ static void named_streams(void **state)
  * Sizes that the stream does not have: nothing after them can be found, neither the names nor the features,
  * which follow here, and no time is spent on what is not there.
  */
-static void impossible_sizes(void **state)
+TEST(impossible_sizes)
 {
 	enum { TEXTS_SIZE, USED, DELETED, PLACES };
 	static const uint32_t sizes[] = {UINT32_MAX, UINT32_MAX - 3, 0xf0000000, 0x80000000,
 					 0x40000000, 0x3fffffff,     0x40000001};
-	(void)state;
 	for (int place = 0; place < PLACES; place++)
 		for (size_t i = 0; i < ARRAY_SIZE(sizes) + 2; i++) {
 			struct made_pdb m = {.block_size = 0};
@@ -201,9 +200,8 @@ static void impossible_sizes(void **state)
 }
 
 /* A bit vector that takes all but what must follow it. */
-static void long_vectors(void **state)
+TEST(long_vectors)
 {
-	(void)state;
 	for (int deleted = 0; deleted < 2; deleted++) {
 		struct made_pdb m = {.block_size = 0};
 		struct made_stream *s = info_stream(&m);
@@ -227,12 +225,11 @@ static void long_vectors(void **state)
 
 /* ---- The header ---- */
 
-static void guid(void **state)
+TEST(guid)
 {
 	static const uint8_t want[] = {0xa3, 0xa2, 0xa1, 0xa0, 0xb5, 0xb4, 0xc7, 0xc6,
 				       0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf};
 	struct made_pdb m = {.block_size = 0};
-	(void)state;
 	add_header(info_stream(&m), VC70, file_guid);
 	struct object_file *o = made_pdb_open(&m);
 	o->pdb->age = 0x5a5a5a5a; /* of the DBI stream, not of this one */
@@ -245,9 +242,8 @@ static void guid(void **state)
 }
 
 /* All zeros are none; any other byte makes it one. */
-static void no_guid(void **state)
+TEST(no_guid)
 {
-	(void)state;
 	for (size_t other = 0; other <= PDB_GUID_SIZE; other++) {
 		uint8_t zeros[PDB_GUID_SIZE + 1] = {0};
 		struct made_pdb m = {.block_size = 0};
@@ -263,7 +259,7 @@ static void no_guid(void **state)
 	}
 }
 
-static void versions(void **state)
+TEST(versions)
 {
 	static const struct {
 		uint32_t version;
@@ -271,7 +267,6 @@ static void versions(void **state)
 	} cases[] = {{0, true},         {19950623, true},    {19990604, true},
 		     {VC70 - 1, true},  {VC70, false},       {VC70 + 1, false},
 		     {20140508, false}, {0x80000000, false}, {UINT32_MAX, false}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_pdb m = {.block_size = 0};
 		struct gsym_diag diag = {""};
@@ -291,9 +286,8 @@ static void versions(void **state)
 }
 
 /* Any part of the stream, in the file as it is, or copied to a place of its size. */
-static void cut_anywhere(void **state)
+TEST(cut_anywhere)
 {
-	(void)state;
 	for (int scattered = 0; scattered < 2; scattered++)
 		for (size_t size = 0;; size++) {
 			struct made_pdb m = {.scattered = scattered};
@@ -321,10 +315,9 @@ static void cut_anywhere(void **state)
 		}
 }
 
-static void no_stream(void **state)
+TEST(no_stream)
 {
 	enum { GONE, NOT_LISTED, OUTSIDE, CASES };
-	(void)state;
 	for (int k = 0; k < CASES; k++) {
 		struct made_pdb m = {.n_streams = k == NOT_LISTED ? 1 : 2};
 		struct gsym_diag diag = {""};
@@ -344,9 +337,8 @@ static void no_stream(void **state)
 /* ---- Limits ---- */
 
 /* A feature in the last bytes that are read, and behind them. */
-static void large_stream(void **state)
+TEST(large_stream)
 {
-	(void)state;
 	for (size_t past = 0; past <= 4; past += 4) {
 		struct made_pdb m = {.block_size = 65536};
 		struct made_stream *s = info_stream(&m);
@@ -361,11 +353,10 @@ static void large_stream(void **state)
 	}
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	struct made_pdb m = {.scattered = true};
 	struct made_stream *s = info_stream(&m);
-	(void)state;
 	add_header(s, VC70, file_guid);
 	made_fill(s, 0, 600);
 	struct object_file *o = made_pdb_open(&m);
@@ -383,16 +374,4 @@ static void no_memory(void **state)
 	}
 	assert_true(n > 1);
 	made_pdb_close(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(named_streams), cmocka_unit_test(impossible_sizes),
-		cmocka_unit_test(long_vectors),  cmocka_unit_test(guid),
-		cmocka_unit_test(no_guid),       cmocka_unit_test(versions),
-		cmocka_unit_test(cut_anywhere),  cmocka_unit_test(no_stream),
-		cmocka_unit_test(large_stream),  cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { ENTRIES_MOST = 24, CODE = 1000, IMAGE = 4000, PAIRS_MOST = 1 << 16 };
@@ -168,11 +167,10 @@ static void random_table(struct omap_table *t, uint32_t from_most, uint32_t to_m
 	}
 }
 
-static void any_tables(void **state)
+TEST(any_tables)
 {
 	static struct omap_table from, to;
 	static struct byte_pairs want;
-	(void)state;
 	for (seed = 1; seed < 4000000000U; seed += 50000017) {
 		uint32_t kept = seed;
 		bool back = seed & 1;
@@ -214,11 +212,10 @@ static void any_tables(void **state)
 }
 
 /* The code that the image has is that of the ranges of the original, as far as blocks lead there. */
-static void moved_code(void **state)
+TEST(moved_code)
 {
 	static struct omap_table from, to;
 	static uint8_t want[1 << 16], got[1 << 16];
-	(void)state;
 	for (seed = 1; seed < 4000000000U; seed += 40000019) {
 		uint32_t kept = seed;
 		bool back = seed & 1;
@@ -264,11 +261,10 @@ static void moved_code(void **state)
 	}
 }
 
-static void order_of_entries(void **state)
+TEST(order_of_entries)
 {
 	static struct omap_table good = {.v = {{5, 1}, {5, 2}, {6, 3}}, .n = 3}, bad, none = {.n = 0};
 	struct pdb pdb;
-	(void)state;
 	bad = good;
 	bad.v[2].from = 4;
 	assert_int_equal(load(&pdb, &good, &none, 0), 0);
@@ -303,11 +299,10 @@ static void assert_one(const struct pdb *pdb, uint32_t rva, uint32_t size, size_
 }
 
 /* Addresses have 32 bits, and images 31. */
-static void highest_addresses(void **state)
+TEST(highest_addresses)
 {
 	static struct omap_table none = {.n = 0}, t = {.v = {{0, 0x7fffffff}}, .n = 1};
 	struct pdb pdb;
-	(void)state;
 	assert_int_equal(load(&pdb, &t, &none, 0), 0);
 	assert_one(&pdb, 0, 1, 1, 0x7fffffff, 1);
 	assert_one(&pdb, 0x7fffffff, 1, 1, 0xfffffffe, 1);
@@ -327,12 +322,11 @@ static void highest_addresses(void **state)
 }
 
 /* As many pieces as there may be are listed, no more. */
-static void many_pieces(void **state)
+TEST(many_pieces)
 {
 	static struct omap_table none = {.n = 0}, t;
 	struct pdb pdb;
 	pdb_pieces got = {0};
-	(void)state;
 	for (size_t more = 0; more < 2; more++) {
 		t.n = PDB_PIECES_MAX + more;
 		for (size_t i = 0; i < t.n; i++)
@@ -358,12 +352,11 @@ static void many_pieces(void **state)
 	vec_free(&got);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static struct omap_table from = {.v = {{10, 100}, {20, 50}, {30, 5}}, .n = 3};
 	static struct omap_table to = {.v = {{10, 100}, {20, 50}, {30, 5}}, .n = 3};
 	struct pdb pdb;
-	(void)state;
 	long before = live, n = 0;
 	for (int err = -ENOMEM; err; n++) {
 		allowed = n;
@@ -394,14 +387,4 @@ static void no_memory(void **state)
 		unload(&pdb);
 		assert_int_equal(live, before);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_tables),       cmocka_unit_test(moved_code),
-		cmocka_unit_test(order_of_entries), cmocka_unit_test(highest_addresses),
-		cmocka_unit_test(many_pieces),      cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum {
@@ -113,14 +112,13 @@ static void assert_symbols(const struct object_file *o, const char *want)
 
 /* ---- Bytes by address ---- */
 
-static void pieces(void **state)
+TEST(pieces)
 {
 	static uint8_t bytes[300];
 	struct pe_piece v[] = {{100, {bytes, 50}}, {140, {bytes + 50, 10}}, {200, {bytes + 100, 100}}};
 	struct pe pe = {.pieces = {v, 3, 3}, .directories = {{150, 5}, {0, 10}, {290, 20}, {210, 7}}};
 	struct object_file o = {.pe = &pe};
 	struct name_budget budget = name_budget_of(1);
-	(void)state;
 	for (uint64_t rva = 0; rva < 400; rva++) {
 		const struct pe_piece *p = rva >= 200   ? &v[2]
 					   : rva >= 140 ? &v[1]
@@ -148,7 +146,7 @@ static void pieces(void **state)
 
 /* ---- Names ---- */
 
-static void plain_names(void **state)
+TEST(plain_names)
 {
 	static const struct {
 		const char *name, *want;
@@ -179,7 +177,6 @@ static void plain_names(void **state)
 		{"x@:", "x@:"},
 		{"x@/", "x@/"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		for (int is_text = 0; is_text < 2; is_text++) {
 			struct object_file o = {0};
@@ -242,7 +239,7 @@ static void put_coff(struct image *i, const struct coff *v, size_t n)
 	i->pe.strings = (struct span){i->bytes + at, n_strings};
 }
 
-static void coff_symbols(void **state)
+TEST(coff_symbols)
 {
 	static const struct coff table[] = {
 		{"ext", 0x10, 1, 0x20, 2, 0},          {"weak", 0x20, 1, 0, 105, 0},
@@ -257,7 +254,6 @@ static void coff_symbols(void **state)
 		{"array", 0x80, 1, 0x30, 2, 0},        {"pointer", 0x88, 1, 0x10, 2, 0},
 		{"static_array", 0x90, 1, 0x30, 3, 1},
 	};
-	(void)state;
 	for (int source = 0; source < 2; source++) {
 		struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64),
 			     *from = new_image(IMAGE_FILE_MACHINE_AMD64);
@@ -296,14 +292,13 @@ static void coff_symbols(void **state)
 }
 
 /* Offsets of names, which the first four bytes of the strings are not. */
-static void long_names(void **state)
+TEST(long_names)
 {
 	static const struct {
 		uint32_t off;
 		const char *want;
 	} table[] = {{0, ""},  {3, ""},  {4, "1010+0 abc g"}, {6, "1010+0 c g"}, {7, ""}, {8, "1010+0 d g"},
 		     {10, ""}, {11, ""}, {UINT32_MAX, ""}};
-	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(table); t++) {
 		struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
 		put_coff(i, &(struct coff){"x", 0x10, 1, 0x20, 2, 0}, 1);
@@ -319,12 +314,11 @@ static void long_names(void **state)
 }
 
 /* All names together may have eight times the bytes of both tables. */
-static void shared_names(void **state)
+TEST(shared_names)
 {
 	struct coff table[40];
 	char name[200];
 	struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
-	(void)state;
 	memset(name, 'x', 199);
 	name[199] = 0;
 	for (size_t k = 0; k < 40; k++)
@@ -342,11 +336,10 @@ static void shared_names(void **state)
 	free_image(i);
 }
 
-static void thumb_addresses(void **state)
+TEST(thumb_addresses)
 {
 	static const uint16_t machines[] = {IMAGE_FILE_MACHINE_ARMNT, IMAGE_FILE_MACHINE_THUMB,
 					    IMAGE_FILE_MACHINE_AMD64};
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(machines); k++) {
 		struct image *i = new_image(machines[k]);
 		assert_int_equal(pe_is_thumb(&i->object), k < 2);
@@ -360,9 +353,8 @@ static void thumb_addresses(void **state)
 
 /* ---- Exports ---- */
 
-static void exports(void **state)
+TEST(exports)
 {
-	(void)state;
 	for (int known = 0; known < 2; known++) {
 		struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
 		uint32_t a = put_bytes(i, "alpha", 6), b = put_bytes(i, "beta", 5),
@@ -443,10 +435,9 @@ static void put_functions(struct image *i, const uint32_t *v, size_t n)
 	i->pe.directories[DIRECTORY_EXCEPTION] = (struct pe_directory){at, (uint32_t)(4 * n)};
 }
 
-static void x64_functions(void **state)
+TEST(x64_functions)
 {
 	struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
-	(void)state;
 	uint32_t plain = put_unwind(i, 3, 0, 0, 0), chained[4];
 	for (unsigned codes = 0; codes < 4; codes++)
 		chained[codes] = put_unwind(i, codes, 0x1100, 0x1110, plain);
@@ -470,9 +461,8 @@ static void x64_functions(void **state)
 }
 
 /* The chain of the part after "1400-1410" has @n entries before that of the function itself. */
-static void long_chains(void **state)
+TEST(long_chains)
 {
-	(void)state;
 	for (unsigned n = 1; n < 40; n++) {
 		struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
 		uint32_t plain = put_unwind(i, 0, 0, 0, 0), at = plain;
@@ -505,9 +495,8 @@ static void long_chains(void **state)
 	free_image(i);
 }
 
-static void arm_functions(void **state)
+TEST(arm_functions)
 {
-	(void)state;
 	for (int wide = 0; wide < 2; wide++) {
 		struct image *i = new_image(wide ? IMAGE_FILE_MACHINE_ARM64 : IMAGE_FILE_MACHINE_ARMNT);
 		uint32_t data = put32(i, 0xfffc0000 | 0x21);
@@ -522,11 +511,10 @@ static void arm_functions(void **state)
 	}
 }
 
-static void bounds(void **state)
+TEST(bounds)
 {
 	struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
 	const uint32_t v[] = {0x1000, 0x1010, 0, 0x1020, 0x1040, 0, 0x1050, 0x1060, 0};
-	(void)state;
 	put_functions(i, v, ARRAY_SIZE(v));
 	assert_int_equal(pe_add_symbol(&i->object, BASE + 0x1020, "b", SYMBOL_FUNC, true), 0);
 	assert_int_equal(pe_add_symbol(&i->object, BASE + 0x1020, "c", SYMBOL_FUNC, true), 0);
@@ -608,9 +596,8 @@ static void assert_imports(const struct image *i, size_t n, const char *const *n
 	vec_free(&got);
 }
 
-static void imports(void **state)
+TEST(imports)
 {
-	(void)state;
 	for (int wide = 0; wide < 2; wide++) {
 		struct image *i = new_image(wide ? IMAGE_FILE_MACHINE_AMD64 : IMAGE_FILE_MACHINE_I386);
 		uint64_t word = wide ? 8 : 4;
@@ -632,9 +619,8 @@ static void imports(void **state)
 }
 
 /* A list may end with the bytes. */
-static void cut_lists(void **state)
+TEST(cut_lists)
 {
-	(void)state;
 	for (int wide = 0; wide < 2; wide++)
 		for (size_t left = 0; left <= 3; left++) {
 			struct image *i =
@@ -662,9 +648,8 @@ static void put_jump(struct image *i, size_t off, uint32_t slot)
 	store32(i->bytes + off + 2, wide ? slot - (uint32_t)(RVA + off + 6) : BASE + slot, false);
 }
 
-static void x86_thunks(void **state)
+TEST(x86_thunks)
 {
-	(void)state;
 	for (int wide = 0; wide < 2; wide++) {
 		struct image *i = new_image(wide ? IMAGE_FILE_MACHINE_AMD64 : IMAGE_FILE_MACHINE_I386);
 		uint32_t two = 0x3000 + (wide ? 24 : 12);
@@ -722,10 +707,9 @@ static void put_arm_thunk(struct image *i, size_t off, uint32_t slot)
 	store32(i->bytes + off + 8, 0xd61f0200, false);
 }
 
-static void arm64_thunks(void **state)
+TEST(arm64_thunks)
 {
 	struct image *i = new_image(IMAGE_FILE_MACHINE_ARM64);
-	(void)state;
 	put_imports(i);
 	i->object.sections.n = 1;
 	put_arm_thunk(i, 4, 0x3000);
@@ -751,10 +735,9 @@ static void arm64_thunks(void **state)
 
 /* ---- The id ---- */
 
-static void ids(void **state)
+TEST(ids)
 {
 	static const uint8_t guid[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-	(void)state;
 	for (int k = 0; k < 8; k++) {
 		struct image *i = new_image(IMAGE_FILE_MACHINE_AMD64);
 		uint32_t record = put_bytes(i, k == 1 ? "RSDT" : "RSDS", 4);
@@ -786,9 +769,8 @@ static void ids(void **state)
 	}
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-	(void)state;
 	for (int what = 0; what < 2; what++) {
 		long n = 0, before = live;
 		for (int err = -ENOMEM; err; n++) {
@@ -814,20 +796,4 @@ static void no_memory(void **state)
 		}
 		assert_true(n > 3);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces),       cmocka_unit_test(plain_names),
-		cmocka_unit_test(coff_symbols), cmocka_unit_test(long_names),
-		cmocka_unit_test(shared_names), cmocka_unit_test(thumb_addresses),
-		cmocka_unit_test(exports),      cmocka_unit_test(x64_functions),
-		cmocka_unit_test(long_chains),  cmocka_unit_test(arm_functions),
-		cmocka_unit_test(bounds),       cmocka_unit_test(imports),
-		cmocka_unit_test(cut_lists),    cmocka_unit_test(x86_thunks),
-		cmocka_unit_test(arm64_thunks), cmocka_unit_test(ids),
-		cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Operands that are an address or a symbol with an offset. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/lookup/symbol_operand.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "tests/lib/unit.h"
 
 static const struct {
 	const char *text;
@@ -51,9 +48,8 @@ static const struct {
 	{"", -ERANGE, 0, 0},
 };
 
-static void parse(void **state)
+TEST(parse)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++) {
 		struct place_operand place;
 		int err = place_operand_parse(operands[i].text, &place);
@@ -67,12 +63,4 @@ static void parse(void **state)
 		if (place.symbol)
 			assert_int_equal(place.symbol_size, operands[i].symbol_size);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

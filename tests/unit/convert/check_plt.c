@@ -2,6 +2,7 @@
  * Stubs of procedure linkage tables, in files made here: where they are, and which relocations name them, of
  * every machine. plt_stub.c, which decodes them, has tests of its own.
  */
+#include "tests/lib/unit.h"
 #include "tests/unit/convert/made_plt.h"
 
 /* ---- Machines ---- */
@@ -51,9 +52,8 @@ static struct made_file *machine_file(const struct machine_case *c)
 	return f;
 }
 
-static void every_machine(void **state)
+TEST(every_machine)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		const struct machine_case *c = &machines[i];
 		char want[64];
@@ -67,9 +67,8 @@ static void every_machine(void **state)
 }
 
 /* The address of a resolver is the addend, or in the slot. No other relocation without symbol counts. */
-static void every_resolver(void **state)
+TEST(every_resolver)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		const struct machine_case *c = &machines[i];
 		const uint64_t types[] = {c->irelative[0],
@@ -120,9 +119,8 @@ static void every_resolver(void **state)
 }
 
 /* Files that are not linked, and machines whose stubs are not known. */
-static void no_machine(void **state)
+TEST(no_machine)
 {
-	(void)state;
 	for (int relocatable = 0; relocatable < 2; relocatable++) {
 		struct made_file *f = machine_file(&machines[0]);
 		struct made_section *s = add_relocations(f, SHT_RELA, TABLE);
@@ -146,7 +144,7 @@ static void no_machine(void **state)
 }
 
 /* i386 addresses slots from %ebx: DT_PLTGOT, else .got.plt, else .got. */
-static void base_register(void **state)
+TEST(base_register)
 {
 	static const struct {
 		bool got, got_plt;
@@ -167,7 +165,6 @@ static void base_register(void **state)
 		{true, true, {DT_PLTGOT, 0x7000}, EM_PPC64, 0x5000 + 0x8000},
 		{false, true, {DT_PLTGOT, 0x7000}, EM_PPC64, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		for (uint64_t other = 0; other < 3; other++) {
 			bool wide = cases[i].machine == EM_PPC64;
@@ -216,7 +213,7 @@ static struct made_file *stub_file(size_t n, struct made_section **ret_code)
 }
 
 /* Which tables count: by their type, flags, and what they are linked to. */
-static void tables(void **state)
+TEST(tables)
 {
 	static const struct {
 		const char *what;
@@ -236,7 +233,6 @@ static void tables(void **state)
 		{"linked to the highest number", SHT_RELA, SHF_ALLOC, UINT32_MAX, false},
 		{"linked to itself", SHT_RELA, SHF_ALLOC, 4, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_file *f = stub_file(1, NULL);
 		struct made_section *s = add_relocations(f, cases[i].type, TABLE);
@@ -248,9 +244,8 @@ static void tables(void **state)
 }
 
 /* Each table has its own symbols, which may also be those of .symtab. */
-static void two_symbol_tables(void **state)
+TEST(two_symbol_tables)
 {
-	(void)state;
 	for (unsigned order = 0; order < 8; order++) {
 		struct made_file *f = stub_file(3, NULL);
 		struct made_section *symtab = new_section(f, ".symtab", SHT_SYMTAB, 0, 0), *s;
@@ -273,7 +268,7 @@ static void two_symbol_tables(void **state)
 	}
 }
 
-static void names(void **state)
+TEST(names)
 {
 	static const struct {
 		uint64_t symbol;
@@ -293,7 +288,6 @@ static void names(void **state)
 		{0x80000001, ""},
 		{UINT32_MAX, ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_file *f = stub_file(1, NULL);
 		struct made_section *s = add_relocations(f, SHT_RELA, TABLE);
@@ -304,11 +298,10 @@ static void names(void **state)
 }
 
 /* In any order, in two tables; of several relocations of a slot the first counts. */
-static void slots(void **state)
+TEST(slots)
 {
 	struct made_file *f = stub_file(5, NULL);
 	struct made_section *s = add_relocations(f, SHT_RELA, TABLE);
-	(void)state;
 	add_relocation(s, f, SLOTS + 24, SYM_F, 7, 0);
 	add_relocation(s, f, SLOTS, SYM_J, 6, 99);
 	add_relocation(s, f, UINT64_MAX, SYM_J, 6, 0);
@@ -328,7 +321,7 @@ static void slots(void **state)
 
 /* ---- Sections ---- */
 
-static void sections(void **state)
+TEST(sections)
 {
 	static const struct {
 		const char *name;
@@ -354,7 +347,6 @@ static void sections(void **state)
 		{".plt", EM_X86_64, SHT_NOBITS, CODE_FLAGS, false},
 		{".plt", EM_X86_64, SHT_PROGBITS, CODE_FLAGS | SHF_COMPRESSED, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_file *f = plt_file(true, false, cases[i].machine);
 		struct made_section *s = add_code(f, cases[i].name, CODE), *got;
@@ -383,9 +375,8 @@ static void sections(void **state)
 }
 
 /* A section at the end of the address space, and one that would go on at its beginning. */
-static void highest_addresses(void **state)
+TEST(highest_addresses)
 {
-	(void)state;
 	for (uint64_t past = 0; past < 3; past++) {
 		struct made_file *f = plt_file(true, false, EM_X86_64);
 		uint64_t addr = UINT64_MAX - 16 + past;
@@ -398,7 +389,7 @@ static void highest_addresses(void **state)
 }
 
 /* Where stubs begin, and where they end: at the next one, or with their section. */
-static void places(void **state)
+TEST(places)
 {
 	static const struct {
 		size_t at[3]; /* of stubs of 16 bytes; the last is repeated */
@@ -416,7 +407,6 @@ static void places(void **state)
 		{{0, 24, 24}, 64, "1000+10 f@plt; 1018+10 g@plt"},
 		{{0, 16, 16}, 22, "1000+10 f@plt; 1010+6 g@plt"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_section *code, *s;
 		struct made_file *f = stub_file(0, &code);
@@ -436,9 +426,8 @@ static void places(void **state)
 }
 
 /* A stub with a prefix is also one without it, which is not listed again; one without a name hides none. */
-static void prefixes(void **state)
+TEST(prefixes)
 {
-	(void)state;
 	for (int named = 0; named < 2; named++) {
 		struct made_file *f = plt_file(true, false, EM_AARCH64);
 		struct made_section *code = add_code(f, ".plt", CODE), *s;
@@ -458,11 +447,10 @@ static void prefixes(void **state)
 }
 
 /* Stubs end before the next of their own section only, and no other symbol does. */
-static void sections_that_overlap(void **state)
+TEST(sections_that_overlap)
 {
 	struct made_section *code, *s;
 	struct made_file *f = stub_file(1, &code);
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		code = add_code(f, i ? ".plt.sec" : ".plt.got", i ? CODE - 8 : CODE + 8);
 		add_stub(code, f, SLOTS + 8);
@@ -485,24 +473,4 @@ static void sections_that_overlap(void **state)
 	assert_int_equal(o->symbols.v[0].size, 0x50);
 	object_close(o);
 	free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_machine),
-		cmocka_unit_test(every_resolver),
-		cmocka_unit_test(no_machine),
-		cmocka_unit_test(base_register),
-		cmocka_unit_test(tables),
-		cmocka_unit_test(two_symbol_tables),
-		cmocka_unit_test(names),
-		cmocka_unit_test(slots),
-		cmocka_unit_test(sections),
-		cmocka_unit_test(highest_addresses),
-		cmocka_unit_test(places),
-		cmocka_unit_test(prefixes),
-		cmocka_unit_test(sections_that_overlap),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

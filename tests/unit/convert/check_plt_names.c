@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "tests/lib/unit.h"
+
 enum { TEXT = 0x1800, OPD = 0x4000 };
 
 /* Those of .symtab, with their offsets. */
@@ -89,9 +91,8 @@ static const struct {
 	 "1000+10 _d@plt"},
 };
 
-static void resolvers(void **state)
+TEST(resolvers)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(resolver_cases); i++) {
 		struct made_file *f = file_with_text(".plt", false, EM_X86_64, 1);
 		struct made_section *s = add_relocations(f, SHT_RELA, TABLE), *symtab;
@@ -106,12 +107,11 @@ static void resolvers(void **state)
 }
 
 /* Several in one file, besides a slot with a symbol. */
-static void several_resolvers(void **state)
+TEST(several_resolvers)
 {
 	struct made_file *f = file_with_text(".iplt", false, EM_X86_64, 4);
 	struct made_section *s = add_relocations(f, SHT_RELA, TABLE);
 	static const uint64_t addends[] = {RESOLVER + 1, RESOLVER, 0xfedcba9876543210};
-	(void)state;
 	for (uint64_t i = 0; i < 3; i++)
 		add_relocation(s, f, SLOTS + 8 * i, SYM_NONE, R_X86_64_IRELATIVE, addends[i]);
 	add_relocation(s, f, SLOTS + 24, SYM_F, R_X86_64_IRELATIVE, RESOLVER);
@@ -123,7 +123,7 @@ static void several_resolvers(void **state)
 }
 
 /* Without an addend the address of the resolver is in the slot, if the file has the bytes of it. */
-static void words(void **state)
+TEST(words)
 {
 	static const struct {
 		const char *what;
@@ -143,7 +143,6 @@ static void words(void **state)
 		{"no bytes", SHT_NOBITS, SHF_ALLOC, SLOTS, 0, 8, false},
 		{"compressed", SHT_PROGBITS, SHF_ALLOC | SHF_COMPRESSED, SLOTS, 24, 40, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		for (int again = 0; again < 2; again++) {
 			struct made_file *f = file_with_text(".plt", false, EM_X86_64, 1);
@@ -169,9 +168,8 @@ static void words(void **state)
 }
 
 /* The first ABI of ppc64 names a resolver by its descriptor. */
-static void descriptors(void **state)
+TEST(descriptors)
 {
-	(void)state;
 	for (uint32_t abi = 1; abi <= 2; abi++) {
 		struct made_file *f = file_with_text(".plt", true, EM_PPC64, 1);
 		struct made_section *s = new_section(f, ".got", SHT_PROGBITS, SHF_ALLOC, SLOTS);
@@ -199,11 +197,10 @@ static void add_mips_stub(struct made_section *s, const struct made_file *f, uin
 }
 
 /* Of the first table of dynamic symbols, if there is one. */
-static void symbol_numbers(void **state)
+TEST(symbol_numbers)
 {
 	static const char other[] = "\0other";
 	enum { ONE, TWO, NO_TABLE, CASES };
-	(void)state;
 	for (int k = 0; k < CASES; k++)
 		for (int big = 0; big < 2; big++) {
 			static const uint32_t symbols[] = {SYM_F,     SYM_NONE,    SYM_VERSION, SYM_NO_NAME,
@@ -305,9 +302,8 @@ static struct made_file *glink_file(uint16_t machine, bool big, uint64_t addr, s
 	return f;
 }
 
-static void glink_entries(void **state)
+TEST(glink_entries)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(glink_cases); i++)
 		for (int big = 0; big < 2; big++) {
 			struct made_file *f = glink_file(EM_PPC64, big, CODE, 36, glink_cases[i].words);
@@ -318,7 +314,7 @@ static void glink_entries(void **state)
 }
 
 /* Where the entries are, and the table that names them. The section ends with half an entry. */
-static void glink_places(void **state)
+TEST(glink_places)
 {
 	static const uint64_t entries[] = {BR, LI(1), 0};
 	static const struct {
@@ -343,7 +339,6 @@ static void glink_places(void **state)
 		{"no addends", EM_PPC64, CODE, 36, GLINK, SHT_REL, TABLE, TABLE, false},
 		{"another machine", EM_X86_64, CODE, 36, GLINK, SHT_RELA, TABLE, TABLE, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made_file *f =
 			glink_file(cases[i].machine, false, cases[i].addr, cases[i].before, entries);
@@ -354,10 +349,9 @@ static void glink_places(void **state)
 }
 
 /* Symbols are those of its own table, which need not be the first. Bytes that are no code have no entry. */
-static void glink_sections(void **state)
+TEST(glink_sections)
 {
 	static const uint64_t entries[] = {BR, BR, 0};
-	(void)state;
 	for (int code = 0; code < 2; code++) {
 		struct made_file *f = glink_file(EM_PPC64, true, CODE, 36, entries);
 		struct made_section *s = add_relocations(f, SHT_RELA, TABLE - 0x100);
@@ -374,13 +368,12 @@ static void glink_sections(void **state)
 }
 
 /* What is looked for may be in the first section of the file. */
-static void first_section(void **state)
+TEST(first_section)
 {
 	enum { CODE_FIRST, SLOTS_FIRST, BASE_FIRST, GLINK_FIRST, CASES };
 	static const uint16_t machines[] = {EM_X86_64, EM_X86_64, EM_386, EM_PPC64};
 	static const char *const want[] = {"1000+10 f@plt", "1000+10 *ABS*+0x1801@plt", "1000+6 f@plt",
 					   "1024+4 f@plt; 1028+4 g@plt"};
-	(void)state;
 	for (int k = 0; k < CASES; k++) {
 		struct made_file *other = plt_file(k != BASE_FIRST, false, machines[k]);
 		struct made_file *f = new_file(k != BASE_FIRST, false, ET_DYN, machines[k]);
@@ -433,12 +426,11 @@ static bool pay(uint64_t *left, uint64_t bytes)
  * Four times the bytes of the file pay for tables, the symbols that they are linked to, code and names; what
  * is too much is left out, and what follows may still be paid.
  */
-static void budgets(void **state)
+TEST(budgets)
 {
 	struct made_file *f = file_with_text(".plt", false, EM_X86_64, 2);
 	struct made_section *s = add_relocations(f, SHT_RELA, TABLE);
 	uint64_t symbols = f->sections[DYNSYM].n, dynamic = 3 * 16, all = 0;
-	(void)state;
 	add_relocation(s, f, SLOTS, SYM_F, ANY_TYPE, 0);
 	add_relocation(s, f, SLOTS + 64, SYM_F, ANY_TYPE, 0);
 	s = add_relocations(f, SHT_REL, TABLE + 0x100);
@@ -490,12 +482,11 @@ static void load_without_memory(struct made_file *f, const char *want)
 	free(f);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static const uint64_t entries[] = {BR, BR, 0};
 	struct made_file *f = file_with_text(".plt", false, EM_X86_64, 20);
 	struct made_section *s = add_relocations(f, SHT_RELA, TABLE);
-	(void)state;
 	for (uint64_t i = 0; i < 18; i++)
 		add_relocation(s, f, SLOTS + 8 * (i + 1), SYM_NONE, 0, 0);
 	add_relocation(s, f, SLOTS + 8, SYM_F, ANY_TYPE, 0);
@@ -510,17 +501,4 @@ static void no_memory(void **state)
 	f = plt_file(false, false, EM_MIPS);
 	add_mips_stub(add_code(f, ".MIPS.stubs", CODE), f, SYM_F);
 	load_without_memory(f, "1000+10 f@plt");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(resolvers),      cmocka_unit_test(several_resolvers),
-		cmocka_unit_test(words),          cmocka_unit_test(descriptors),
-		cmocka_unit_test(symbol_numbers), cmocka_unit_test(glink_entries),
-		cmocka_unit_test(glink_places),   cmocka_unit_test(glink_sections),
-		cmocka_unit_test(first_section),  cmocka_unit_test(budgets),
-		cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

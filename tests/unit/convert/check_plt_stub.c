@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #ifndef EM_LOONGARCH
 #define EM_LOONGARCH 258
@@ -107,10 +107,9 @@ static void check(const struct stub_machine *m, const struct encoded *e, uint64_
 	}
 }
 
-static void x86_64(void **state)
+TEST(x86_64)
 {
 	const struct stub_machine m = {.machine = EM_X86_64, .addr_size = 8};
-	(void)state;
 	assert_int_equal(stub_step(&m), 8);
 	for (int round = 0; round < 40; round++) {
 		struct encoded e = {.n = 0};
@@ -129,9 +128,8 @@ static void x86_64(void **state)
 	}
 }
 
-static void x86_32(void **state)
+TEST(x86_32)
 {
-	(void)state;
 	for (int round = 0; round < 40; round++) {
 		static const char *const codes[] = {"\xff\x25", "\xff\xa3", "\x50\xa1", "\x50\x8b\x83"};
 		struct stub_machine m = {
@@ -158,9 +156,8 @@ static void x86_32(void **state)
 	assert_int_equal(stub_step(&(struct stub_machine){.machine = EM_386}), 8);
 }
 
-static void aarch64(void **state)
+TEST(aarch64)
 {
-	(void)state;
 	for (int round = 0; round < 60; round++) {
 		const struct stub_machine m = {.machine = EM_AARCH64, .addr_size = 8};
 		struct encoded e = {.n = 0};
@@ -193,9 +190,8 @@ static uint32_t arm_immediate(uint32_t word)
 	return v;
 }
 
-static void arm_short(void **state)
+TEST(arm_short)
 {
-	(void)state;
 	for (int round = 0; round < 120; round++) {
 		const struct stub_machine m = {.machine = EM_ARM, .addr_size = 4};
 		struct encoded e = {.n = 0};
@@ -232,9 +228,8 @@ static void arm_short(void **state)
 	assert_int_equal(stub_step(&(struct stub_machine){.machine = EM_ARM}), 4);
 }
 
-static void arm_long(void **state)
+TEST(arm_long)
 {
-	(void)state;
 	for (int round = 0; round < 24; round++) {
 		struct stub_machine m = {
 			.machine = EM_ARM, .addr_size = 4, .big = round & 1, .big_data = round & 2};
@@ -251,9 +246,8 @@ static void arm_long(void **state)
 	}
 }
 
-static void thumb(void **state)
+TEST(thumb)
 {
-	(void)state;
 	for (int round = 0; round < 60; round++) {
 		const struct stub_machine m = {.machine = EM_ARM, .addr_size = 4};
 		struct encoded e = {.n = 0};
@@ -271,9 +265,8 @@ static void thumb(void **state)
 	}
 }
 
-static void riscv_and_loongarch(void **state)
+TEST(riscv_and_loongarch)
 {
-	(void)state;
 	for (int round = 0; round < 80; round++) {
 		bool riscv = round & 1, wide = round & 2;
 		struct stub_machine m = {.machine = riscv ? EM_RISCV : EM_LOONGARCH,
@@ -297,9 +290,8 @@ static void riscv_and_loongarch(void **state)
 	}
 }
 
-static void s390(void **state)
+TEST(s390)
 {
-	(void)state;
 	for (int round = 0; round < 40; round++) {
 		const struct stub_machine m = {.machine = EM_S390, .addr_size = 8, .big = true};
 		struct encoded e = {.big = true};
@@ -316,9 +308,8 @@ static void s390(void **state)
 }
 
 /* [std r2]; the load; mtctr r12; @others; bctr, or bnectr+ and a branch. */
-static void ppc64(void **state)
+TEST(ppc64)
 {
-	(void)state;
 	for (int round = 0; round < 240; round++) {
 		struct stub_machine m = {.machine = EM_PPC64,
 					 .addr_size = 8,
@@ -378,9 +369,8 @@ static void ppc64(void **state)
 	assert_int_equal(stub_step(&(struct stub_machine){.machine = EM_PPC64}), 4);
 }
 
-static void mips_slots(void **state)
+TEST(mips_slots)
 {
-	(void)state;
 	for (int round = 0; round < 40; round++) {
 		bool wide = round & 1;
 		struct stub_machine m = {.machine = EM_MIPS, .addr_size = wide ? 8 : 4, .big = round & 2};
@@ -395,11 +385,10 @@ static void mips_slots(void **state)
 	}
 }
 
-static void mips_symbols(void **state)
+TEST(mips_symbols)
 {
 	static const uint32_t moves[] = {0x03e07825, 0x03e07821, 0x03e0782d},
 			      loads[] = {0x24180000, 0x34180000, 0x64180000};
-	(void)state;
 	for (int round = 0; round < 72; round++) {
 		bool large = round & 1;
 		struct stub_machine m = {.machine = EM_MIPS, .addr_size = 8, .big = round & 2};
@@ -417,28 +406,14 @@ static void mips_symbols(void **state)
 	}
 }
 
-static void other_machines(void **state)
+TEST(other_machines)
 {
 	static const uint8_t bytes[64];
 	static const uint16_t machines[] = {EM_NONE, EM_68K, EM_SPARC, EM_X86_64 + 1};
-	(void)state;
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		struct stub_machine m = {.machine = machines[i], .addr_size = 8};
 		struct stub got;
 		assert_int_equal(stub_step(&m), 0);
 		assert_false(decode(&m, bytes, sizeof(bytes), 0, &got));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(x86_64),       cmocka_unit_test(x86_32),
-		cmocka_unit_test(aarch64),      cmocka_unit_test(arm_short),
-		cmocka_unit_test(arm_long),     cmocka_unit_test(thumb),
-		cmocka_unit_test(s390),         cmocka_unit_test(riscv_and_loongarch),
-		cmocka_unit_test(ppc64),        cmocka_unit_test(mips_slots),
-		cmocka_unit_test(mips_symbols), cmocka_unit_test(other_machines),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* What files say of themselves when they are identified: a name, an id, whether they have symbols. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "convert/object/identity.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -93,7 +89,7 @@ static void check_soname(const uint64_t *entries, size_t n, const char *strings,
 	assert_string_equal(identify_elf(parts).name, want);
 }
 
-static void names_of_libraries(void **state)
+TEST(names_of_libraries)
 {
 	static const struct {
 		uint64_t entries[6];
@@ -113,7 +109,6 @@ static void names_of_libraries(void **state)
 		{{DT_SONAME, sizeof(STRINGS) - 1}, 2, ""}, /* lies outside */
 		{{DT_SONAME, UINT64_MAX}, 2, ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const uint64_t *v = rows[i].entries;
 		const char *want = rows[i].want;
@@ -122,11 +117,10 @@ static void names_of_libraries(void **state)
 	}
 }
 
-static void long_names(void **state)
+TEST(long_names)
 {
 	static const uint64_t entries[] = {DT_SONAME, 1};
 	char strings[IMAGE_NAME_SIZE + 2] = "";
-	(void)state;
 	for (size_t n = IMAGE_NAME_SIZE - 2; n <= IMAGE_NAME_SIZE; n++) {
 		memset(strings + 1, 'x', n);
 		strings[n + 1] = 0;
@@ -135,7 +129,7 @@ static void long_names(void **state)
 	}
 }
 
-static void names_of_debug_links(void **state)
+TEST(names_of_debug_links)
 {
 	static const char *const rows[][2] = {
 		{"prog.debug", "prog"},
@@ -150,15 +144,13 @@ static void names_of_debug_links(void **state)
 		{"0123456789abcde.debug", "0123456789abcde"},
 		{"0123456789abcdeg.debug", "0123456789abcdeg"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		check_soname((const uint64_t[]){DT_NULL, 0}, 2, "", 1, rows[i][0], rows[i][1]);
 }
 
-static void symbols_of_elf(void **state)
+TEST(symbols_of_elf)
 {
 	static const uint8_t bytes[48];
-	(void)state;
 	const struct part with[PARTS_MAX + 1] = {{".symtab", SHT_SYMTAB, bytes, sizeof(bytes)}},
 					   empty[PARTS_MAX + 1] = {{".symtab", SHT_SYMTAB, bytes, 0}},
 					   dynamic[PARTS_MAX + 1] = {
@@ -206,7 +198,7 @@ static struct image_identity identify_macho(const struct commands *c)
 }
 
 /* Where the name is in the command, its bytes after the numbers, and what is taken of it. */
-static void install_names(void **state)
+TEST(install_names)
 {
 	static const struct {
 		uint32_t at;
@@ -227,7 +219,6 @@ static void install_names(void **state)
 		{11, "numbers", 8, ""},
 		{0, "numbers", 8, ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct commands c = {.n = 0};
 		uint8_t content[64] = {0};
@@ -243,10 +234,9 @@ static void install_names(void **state)
 	assert_string_equal(identify_macho(&c).name, "abc");
 }
 
-static void ids_and_symbols_of_macho(void **state)
+TEST(ids_and_symbols_of_macho)
 {
 	static const char first[] = "0123456789abcdef", second[] = "fedcba9876543210";
-	(void)state;
 	for (uint32_t n = 0; n < 3; n++) {
 		struct commands c = {.n = 0};
 		uint8_t symtab[16] = {0};
@@ -263,14 +253,4 @@ static void ids_and_symbols_of_macho(void **state)
 		if (n)
 			assert_memory_equal(id.id, first, 16);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_libraries),   cmocka_unit_test(long_names),
-		cmocka_unit_test(names_of_debug_links), cmocka_unit_test(symbols_of_elf),
-		cmocka_unit_test(install_names),        cmocka_unit_test(ids_and_symbols_of_macho),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,4 @@
 /* What readers of all formats share: pooled strings and files, sets of ranges, names, defects, faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "work/types/go_id.h"
 #include "work/types/machine_fault.h"
@@ -14,6 +9,7 @@
 #include "convert/record/radix.h"
 #include "convert/record/range.h"
 #include "work/types/valid_name.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,12 +20,11 @@
 
 enum { MANY = 5000 /* more than the first tables hold */ };
 
-static void strings_are_one(void **state)
+TEST(strings_are_one)
 {
 	struct pool pool;
 	uint32_t number;
 	static char texts[MANY][16];
-	(void)state;
 	assert_int_equal(pool_init(&pool), 0);
 	for (uint32_t round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < MANY; i++) {
@@ -49,11 +44,10 @@ static void strings_are_one(void **state)
 }
 
 /* Strings with the same hash are told apart. */
-static void hashes_collide(void **state)
+TEST(hashes_collide)
 {
 	struct pool pool;
 	uint32_t number;
-	(void)state;
 	assert_int_equal(pool_init(&pool), 0);
 	static const char *const texts[] = {"one", "two", "thr", "long"};
 	for (uint32_t i = 0; i < 2 * ARRAY_SIZE(texts); i++) {
@@ -65,11 +59,10 @@ static void hashes_collide(void **state)
 	pool_deinit(&pool);
 }
 
-static void text_is_limited(void **state)
+TEST(text_is_limited)
 {
 	struct pool pool;
 	uint32_t number;
-	(void)state;
 	assert_int_equal(pool_init(&pool), 0);
 	pool.text_left = 7;
 	struct pool_string four = pool_string_of("four", 4), another = pool_string_of("more", 4),
@@ -95,11 +88,10 @@ static void text_is_limited(void **state)
 	pool_deinit(&pool);
 }
 
-static void files_are_one(void **state)
+TEST(files_are_one)
 {
 	struct pool pool;
 	uint32_t number;
-	(void)state;
 	assert_int_equal(pool_init(&pool), 0);
 	for (uint32_t round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < MANY; i++) {
@@ -117,13 +109,12 @@ static void files_are_one(void **state)
 
 /* ---- Ranges ---- */
 
-static void ranges_are_joined(void **state)
+TEST(ranges_are_joined)
 {
 	struct range v[] = {{50, 60}, {10, 20}, {20, 25}, {5, 5}, {55, 57},
 			    {30, 40}, {41, 42}, {12, 14}, {9, 3}, {58, 70}};
 	static const struct range want[] = {{10, 25}, {30, 40}, {41, 42}, {50, 70}};
 	range_vec set = {.v = v, .n = ARRAY_SIZE(v)};
-	(void)state;
 	ranges_normalize(&set);
 	assert_int_equal(set.n, ARRAY_SIZE(want));
 	assert_memory_equal(set.v, want, sizeof(want));
@@ -147,11 +138,10 @@ static void ranges_are_joined(void **state)
 
 /* ---- Sorting ---- */
 
-static void sorting_is_stable(void **state)
+TEST(sorting_is_stable)
 {
 	static struct keyed v[MANY];
 	uint64_t x = 1;
-	(void)state;
 	for (unsigned bits = 0; bits < 64; bits += 7) {
 		for (uint32_t i = 0; i < MANY; i++) {
 			x = x * 6364136223846793005u + 1442695040888963407u;
@@ -177,7 +167,7 @@ static bool matches(const char *symbol, const char *name)
 	return name_matches(&s, &n);
 }
 
-static void names_match(void **state)
+TEST(names_match)
 {
 	static const struct {
 		const char *symbol, *name;
@@ -214,7 +204,6 @@ static void names_match(void **state)
 		{"_Z14twelve_chars_v", "twelve_chars_v", true},
 		{"_Z4twelve_chars_v", "twelve_chars_v", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		if (matches(cases[i].symbol, cases[i].name) != cases[i].same)
 			fail_msg("%s, %s", cases[i].symbol, cases[i].name);
@@ -229,11 +218,10 @@ static void names_match(void **state)
 	}
 }
 
-static void bare_names_match(void **state)
+TEST(bare_names_match)
 {
 	struct pool pool;
 	uint32_t symbol, name, bare;
-	(void)state;
 	assert_int_equal(pool_init(&pool), 0);
 	struct pool_string s = pool_string_of("_ZN2ns4workEv", 13), n = pool_string_of("ns::work", 8),
 			   b = pool_string_of("work", 4);
@@ -249,11 +237,10 @@ static void bare_names_match(void **state)
 	pool_deinit(&pool);
 }
 
-static void names_of_images(void **state)
+TEST(names_of_images)
 {
 	static const char *const bad[] = {"", ".", "..", "a/b", "/", "a\n", "\x1b[2J", "\x7f", "a\x1f"};
 	static const char *const good[] = {"a", "...", ".a", "a b", "libc.so.6", "\xc3\xa4", "~", " "};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_false(image_name_valid(bad[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
@@ -262,7 +249,7 @@ static void names_of_images(void **state)
 
 #define PART "abcdefghij0123456_-Z"
 
-static void ids_of_go(void **state)
+TEST(ids_of_go)
 {
 	static const struct {
 		const char *text;
@@ -287,7 +274,6 @@ static void ids_of_go(void **state)
 		{"redacted", false},
 		{"", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char id[GO_ID_SIZE] = "", text[200] = "";
 		strcpy(text, cases[i].text);
@@ -313,9 +299,8 @@ static void ids_of_go(void **state)
 	assert_false(go_id_is_valid(endless));
 }
 
-static void packed_names(void **state)
+TEST(packed_names)
 {
-	(void)state;
 	assert_int_equal(unpacked_size("a.debug.xz"), 7);
 	assert_int_equal(unpacked_size("a.debug.zst"), 7);
 	assert_int_equal(unpacked_size("a.debug.gz"), 7);
@@ -328,11 +313,10 @@ static void packed_names(void **state)
 
 /* ---- Defects and faults ---- */
 
-static void first_defects(void **state)
+TEST(first_defects)
 {
 	static struct oddities all, later, earlier;
 	struct convert_summary summary = {0};
-	(void)state;
 	earlier.order = 3;
 	later.order = 4;
 	oddity_count(&later, ODD_STRING, ".debug_str", 0x10);
@@ -358,11 +342,10 @@ static void first_defects(void **state)
 	convert_summary_deinit(&summary);
 }
 
-static void every_kind_has_a_text(void **state)
+TEST(every_kind_has_a_text)
 {
 	static struct oddities all;
 	struct convert_summary summary = {0};
-	(void)state;
 	for (int i = 0; i < ODD_COUNT; i++)
 		oddity_count(&all, (enum oddity)i, NULL, 0);
 	assert_int_equal(oddities_report(&all, &summary), 0);
@@ -372,11 +355,10 @@ static void every_kind_has_a_text(void **state)
 	convert_summary_deinit(&summary);
 }
 
-static void faults_of_the_machine(void **state)
+TEST(faults_of_the_machine)
 {
 	static const int machine[] = {-ENOMEM, -EIO, -EMFILE, -ENFILE, -EINTR, -ENOBUFS, -EPROTO};
 	static const int file[] = {0, -ENOENT, -EACCES, -EBADMSG, -ENOTDIR, -EINVAL, -EFBIG, -ELOOP};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(machine); i++) {
 		struct machine_fault fault = {0};
 		const struct convert_opener opener = {.fault = &fault}, without = {.fault = NULL};
@@ -390,18 +372,4 @@ static void faults_of_the_machine(void **state)
 		assert_int_equal(machine_fault_note(&opener, -EIO), -EIO);
 		assert_int_equal(fault.err, machine[i]); /* the first */
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_are_one),       cmocka_unit_test(hashes_collide),
-		cmocka_unit_test(text_is_limited),       cmocka_unit_test(files_are_one),
-		cmocka_unit_test(ranges_are_joined),     cmocka_unit_test(sorting_is_stable),
-		cmocka_unit_test(names_match),           cmocka_unit_test(bare_names_match),
-		cmocka_unit_test(names_of_images),       cmocka_unit_test(ids_of_go),
-		cmocka_unit_test(packed_names),          cmocka_unit_test(first_defects),
-		cmocka_unit_test(every_kind_has_a_text), cmocka_unit_test(faults_of_the_machine),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* A directory that is converted: which files, where their results go, and what becomes of the children. */
 #include "cli/command/message.h" /* has a function called as a macro of cmocka */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "cli/convert/recursive.h"
 #include "tests/unit/fs/captured_stderr.h"
+#include "tests/lib/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,9 +105,8 @@ static int remove_tree(void **state)
 	   "/d/other " out "/d/other.gsym\n" in "/short " out "/short.gsym\n"
 
 /* Beside their files; GSYM files, links and what is no file are not converted. */
-static void beside(void **state)
+TEST(beside)
 {
-	(void)state;
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
 	assert_int_equal(run(in_directory("in"), NULL, &outcome, log, message), 0);
@@ -125,9 +119,8 @@ static void beside(void **state)
 }
 
 /* Several at a time, in any order: each is counted as it ends. */
-static void side_by_side(void **state)
+TEST(side_by_side)
 {
-	(void)state;
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
 	jobs = 3;
@@ -141,9 +134,8 @@ static void side_by_side(void **state)
 }
 
 /* In another directory, which is made, and is left out where it is below the first. */
-static void elsewhere(void **state)
+TEST(elsewhere)
 {
-	(void)state;
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
 	assert_int_equal(run(in_directory("in//"), in_directory("out/of"), &outcome, log, message), 0);
@@ -164,9 +156,8 @@ static void elsewhere(void **state)
 }
 
 /* What is no directory. */
-static void no_directory(void **state)
+TEST(no_directory)
 {
-	(void)state;
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
 	assert_int_equal(run(in_directory("none"), NULL, &outcome, log, message), -ENOENT);
@@ -198,9 +189,8 @@ struct dirent *__wrap_readdir64(DIR *dir)
 }
 
 /* What was read before is converted, and the outcome tells that there may be more. */
-static void directory_that_cannot_be_read(void **state)
+TEST(directory_that_cannot_be_read)
 {
-	(void)state;
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
 	readable = 0;
@@ -216,9 +206,8 @@ static void directory_that_cannot_be_read(void **state)
 	readable = -1;
 }
 
-static void parents(void **state)
+TEST(parents)
 {
-	(void)state;
 	char path[100];
 	struct stat st;
 	strcpy(path, in_directory("p/q/r"));
@@ -234,12 +223,4 @@ static void parents(void **state)
 	assert_string_equal(path, in_directory("in/a/x/y"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beside),    cmocka_unit_test(side_by_side),
-		cmocka_unit_test(elsewhere), cmocka_unit_test(no_directory),
-		cmocka_unit_test(parents),   cmocka_unit_test(directory_that_cannot_be_read),
-	};
-	return cmocka_run_group_tests(tests, make_tree, remove_tree);
-}
+ALL_TESTS(make_tree, remove_tree)

@@ -1,9 +1,4 @@
 /* Words of files and of the environment: how they are parted, how deep files nest, how many there may be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/symbolizer/response_file.h"
 
@@ -13,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/lib/unit.h"
 
 static char directory[] = "/tmp/check_response.XXXXXX";
 
@@ -47,9 +44,8 @@ static void assert_words(const char *text, size_t n, const char *const *want)
 	assert_words(text, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), \
 		     (const char *const[]){__VA_ARGS__})
 
-static void words_are_parted(void **state)
+TEST(words_are_parted)
 {
-	(void)state;
 	WORDS("a", "a");
 	WORDS("  a\tb\nc\rd\ve\ff  ", "a", "b", "c", "d", "e", "f");
 	WORDS("a\x08"
@@ -73,11 +69,10 @@ static void words_are_parted(void **state)
 	assert_words(" \n ", 0, NULL);
 }
 
-static void files_are_read(void **state)
+TEST(files_are_read)
 {
 	struct word_list words = {0};
 	char text[100];
-	(void)state;
 	put_file("plain", "one 'two three'\nfour", 20);
 	put_file("empty", "", 0);
 	snprintf(text, sizeof(text), "before @%s after", in_directory("plain"));
@@ -114,10 +109,9 @@ ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off)
 }
 
 /* One that cannot be read is a word, too. */
-static void unreadable_files(void **state)
+TEST(unreadable_files)
 {
 	char word[100];
-	(void)state;
 	put_file("plain", "one 'two three'\nfour", 20);
 	snprintf(word, sizeof(word), "@%s", in_directory("plain"));
 	read_error = EIO;
@@ -126,11 +120,10 @@ static void unreadable_files(void **state)
 	WORDS(word, "one", "two three", "four");
 }
 
-static void large_files(void **state)
+TEST(large_files)
 {
 	struct word_list words = {0};
 	char word[100];
-	(void)state;
 	put_file("large", "word", 4);
 	snprintf(word, sizeof(word), "@%s", in_directory("large"));
 	for (off_t more = 0; more < 2; more++) {
@@ -145,11 +138,10 @@ static void large_files(void **state)
 }
 
 /* As many files in each other as there may be, and one more. */
-static void nested_files(void **state)
+TEST(nested_files)
 {
 	char name[16], text[100];
 	struct word_list words = {0};
-	(void)state;
 	for (int i = 0; i < 16; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
 		int size = i ? snprintf(text, sizeof(text), "@%s/f%d", directory, i - 1)
@@ -171,12 +163,11 @@ static void nested_files(void **state)
 	words_deinit(&words);
 }
 
-static void many_words(void **state)
+TEST(many_words)
 {
 	enum { MOST = 1 << 20 };
 	char *text = malloc(2 * MOST + 3);
 	struct word_list words = {0};
-	(void)state;
 	for (size_t i = 0; i <= MOST; i++)
 		memcpy(text + 2 * i, "a ", 2);
 	text[2 * MOST] = 0;
@@ -202,14 +193,11 @@ static int remove_directory(void **state)
 	return rmdir(directory);
 }
 
+ALL_TESTS(NULL, remove_directory)
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_parted), cmocka_unit_test(files_are_read),
-		cmocka_unit_test(large_files),      cmocka_unit_test(nested_files),
-		cmocka_unit_test(many_words),       cmocka_unit_test(unreadable_files),
-	};
 	if (!mkdtemp(directory))
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, remove_directory);
+	return unit_run();
 }

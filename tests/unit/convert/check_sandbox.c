@@ -13,11 +13,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +28,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/sandbox/privileges.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
@@ -104,9 +101,8 @@ static int look_at_open_files(void)
 	return file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : 1;
 }
 
-static void work_goes_on(void **state)
+TEST(work_goes_on)
 {
-	(void)state;
 	assert_int_equal(in_child(ordinary_work), 0);
 	assert_int_equal(in_child(look_at_open_files), 0);
 }
@@ -165,9 +161,8 @@ static int have_privileges(void)
 												       : 0;
 }
 
-static void privileges_are_gone(void **state)
+TEST(privileges_are_gone)
 {
-	(void)state;
 	if (SANITIZER || geteuid() != 0)
 		skip();
 	assert_int_equal(in_child(have_privileges), 0);
@@ -211,9 +206,8 @@ static int end_worker_without_rights(void)
 	return lose(CAP_KILL) ? 5 : end_worker();
 }
 
-static void client_can_end_it(void **state)
+TEST(client_can_end_it)
 {
-	(void)state;
 	if (SANITIZER)
 		skip();
 	assert_int_equal(in_child(end_worker), 0);
@@ -228,9 +222,8 @@ static int see_files(void)
 	return stat("/etc/passwd", &st) == 0 || stat("/proc", &st) == 0 || open("/etc/passwd", O_RDONLY) >= 0;
 }
 
-static void files_have_no_names(void **state)
+TEST(files_have_no_names)
 {
-	(void)state;
 	if (SANITIZER || geteuid() != 0)
 		skip();
 	assert_int_equal(in_child(see_files), 0);
@@ -277,9 +270,8 @@ static int trace_another(void)
 	return traced || waitpid(pid, &status, 0) != pid;
 }
 
-static void forked_workers(void **state)
+TEST(forked_workers)
 {
-	(void)state;
 	if (SANITIZER || !SECCOMP)
 		skip();
 	assert_int_equal(in_child(be_forked), 0);
@@ -335,9 +327,8 @@ static int run_program(void)
 	return denied(execv(program, argv)) ? 2 : DENIED;
 }
 
-static void programs_are_closed(void **state)
+TEST(programs_are_closed)
 {
-	(void)state;
 	if (SANITIZER || !has_landlock() || copy_program())
 		skip();
 	int status = in_child(run_program); /* the program's own would be 0 */
@@ -354,9 +345,8 @@ static int keep_capabilities(void)
 	       data[1].effective || data[1].permitted;
 }
 
-static void network_has_no_capabilities(void **state)
+TEST(network_has_no_capabilities)
 {
-	(void)state;
 	if (SANITIZER)
 		skip();
 	assert_int_equal(in_child(keep_capabilities), 0);
@@ -433,10 +423,9 @@ static int transfer_alone(void)
 	       denied(unshare(CLONE_NEWUSER));
 }
 
-static void stores_are_closed(void **state)
+TEST(stores_are_closed)
 {
 	char other[80];
-	(void)state;
 	if (SANITIZER || !has_landlock())
 		skip();
 	assert_int_equal(in_child(keep_files), 0);
@@ -466,9 +455,8 @@ static int use_lowest_descriptor(void)
 	       denied(open("/etc/passwd", O_RDONLY | O_CLOEXEC));
 }
 
-static void network_is_closed(void **state)
+TEST(network_is_closed)
 {
-	(void)state;
 	if (SANITIZER || !has_landlock())
 		skip();
 	assert_int_equal(in_child(use_lowest_descriptor), 0);
@@ -477,9 +465,8 @@ static void network_is_closed(void **state)
 	assert_int_equal(in_child(signal_from_network), 0);
 }
 
-static void files_are_closed(void **state)
+TEST(files_are_closed)
 {
-	(void)state;
 	if (SANITIZER || !has_landlock())
 		skip();
 	assert_int_equal(in_child(read_files), 0);
@@ -487,9 +474,8 @@ static void files_are_closed(void **state)
 	assert_int_equal(in_child(use_network), 0);
 }
 
-static void calls_are_closed(void **state)
+TEST(calls_are_closed)
 {
-	(void)state;
 	if (SANITIZER || !SECCOMP)
 		skip();
 	assert_int_equal(in_child(write_here), 0);
@@ -553,9 +539,8 @@ static int keep_lower_limits(void)
 	return got.rlim_cur != 1024 || got.rlim_max != 1024;
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
-	(void)state;
 	assert_int_equal(in_child(keep_lower_limits), 0);
 	if (!SANITIZER) {
 		assert_int_equal(in_child(allocate_much), 0);
@@ -593,11 +578,10 @@ static int outlive_parent(void)
 	return 0;
 }
 
-static void dies_with_daemon(void **state)
+TEST(dies_with_daemon)
 {
 	int ends[2];
 	char byte;
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(in_child(outlive_parent), 0);
 	close(ends[1]);
@@ -612,29 +596,9 @@ static int wrong_parent(void)
 	return 0;
 }
 
-static void dies_when_it_is_too_late(void **state)
+TEST(dies_when_it_is_too_late)
 {
-	(void)state;
 	assert_int_equal(in_child(wrong_parent), 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_goes_on),
-		cmocka_unit_test(files_are_closed),
-		cmocka_unit_test(stores_are_closed),
-		cmocka_unit_test(calls_are_closed),
-		cmocka_unit_test(limits_hold),
-		cmocka_unit_test(dies_with_daemon),
-		cmocka_unit_test(dies_when_it_is_too_late),
-		cmocka_unit_test(privileges_are_gone),
-		cmocka_unit_test(network_is_closed),
-		cmocka_unit_test(client_can_end_it),
-		cmocka_unit_test(files_have_no_names),
-		cmocka_unit_test(programs_are_closed),
-		cmocka_unit_test(network_has_no_capabilities),
-		cmocka_unit_test(forked_workers),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+ALL_TESTS(set_up, tear_down)

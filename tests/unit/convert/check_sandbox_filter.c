@@ -9,11 +9,8 @@
 #include <linux/audit.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,10 +18,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "gsym/base/vec.h"
 #include "bpf_run.h"
+#include "tests/lib/unit.h"
 #include "wrap_syscall.h"
 
 enum { REFUSED = SECCOMP_RET_ERRNO | EPERM, INSTRUCTIONS_MAX = 4096, UNKNOWN_CALL = 4000 };
@@ -196,9 +193,8 @@ static void be_transfer(void)
 	expect(computing, ARRAY_SIZE(computing), SECCOMP_RET_ALLOW);
 }
 
-static void each_kind_has_its_calls(void **state)
+TEST(each_kind_has_its_calls)
 {
-	(void)state;
 	assert_int_equal(in_child(be_reader), 0);
 	assert_int_equal(in_child(be_directory), 0);
 	assert_int_equal(in_child(be_transfer), 0);
@@ -228,10 +224,9 @@ static void enter_transfer(void)
 	sandbox_enter_transfer(NULL, 0);
 }
 
-static void no_rule_may_fail(void **state)
+TEST(no_rule_may_fail)
 {
 	void (*const kinds[])(void) = {sandbox_enter_own, enter_transfer};
-	(void)state;
 	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
 		unsigned rule = 0;
 		do
@@ -239,13 +234,4 @@ static void no_rule_may_fail(void **state)
 		while (failing_rule);
 		assert_true(rule > 20);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_kind_has_its_calls),
-		cmocka_unit_test(no_rule_may_fail),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,11 +14,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
 #include "in_child.h"
+#include "tests/lib/unit.h"
 #include "wrap_syscall.h"
 
 /* Newer than Debian 12's headers: LANDLOCK_ACCESS_NET_*, LANDLOCK_SCOPE_*. */
@@ -113,9 +109,8 @@ static int permit_network(void)
 	return restricted != 1 || fcntl(ruleset, F_GETFD) >= 0;
 }
 
-static void each_version(void **state)
+TEST(each_version)
 {
-	(void)state;
 	if (SANITIZER)
 		skip();
 	for (which = 0; which < ARRAY_SIZE(versions); which++) {
@@ -133,9 +128,8 @@ static int do_without(void)
 	return fields_size || restricted || fcntl(STDIN_FILENO, F_GETFD) < 0;
 }
 
-static void no_landlock(void **state)
+TEST(no_landlock)
 {
-	(void)state;
 	if (SANITIZER)
 		skip();
 	for (version = -1; version < 1; version++)
@@ -149,10 +143,9 @@ static int set_limits(void)
 	return -sandbox_limits(1 << 30, 60, 1 << 20);
 }
 
-static void limits_fail(void **state)
+TEST(limits_fail)
 {
 	static const int resources[] = {RLIMIT_CORE, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA};
-	(void)state;
 	assert_int_equal(in_child(set_limits), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(resources) - (SANITIZER ? 1 : 0); i++) {
 		refused = resources[i];
@@ -161,14 +154,4 @@ static void limits_fail(void **state)
 		may_not_set = true;
 		assert_int_equal(in_child(set_limits), EPERM);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_version),
-		cmocka_unit_test(no_landlock),
-		cmocka_unit_test(limits_fail),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

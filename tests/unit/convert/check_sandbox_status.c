@@ -6,17 +6,14 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/sandbox/privileges.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
@@ -121,10 +118,9 @@ static bool can_unshare(int flags)
 	return status == 0;
 }
 
-static void without_privileges(void **state)
+TEST(without_privileges)
 {
 	static const char *const namespaces[] = {"user", "net", "ipc"};
-	(void)state;
 	if (SANITIZER || geteuid() != 0)
 		skip();
 	const struct inmate inmate = start(privileges_drop);
@@ -140,11 +136,10 @@ static void without_privileges(void **state)
 }
 
 /* As where they are turned off: what else needs a capability is done before all are dropped. */
-static void without_user_namespaces(void **state)
+TEST(without_user_namespaces)
 {
 	char path[64];
 	struct stat st;
-	(void)state;
 	if (SANITIZER || geteuid() != 0 || !can_unshare(CLONE_NEWNET | CLONE_NEWIPC))
 		skip();
 	has_user_namespaces = false;
@@ -176,10 +171,9 @@ static void enter_directory(void)
 }
 
 /* Those that keep their user have no rights of his beyond what the kernel checks of every process. */
-static void with_files_or_network(void **state)
+TEST(with_files_or_network)
 {
 	void (*const kinds[])(void) = {enter_network, enter_transfer, enter_directory};
-	(void)state;
 	if (SANITIZER || geteuid() != 0)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -188,14 +182,4 @@ static void with_files_or_network(void **state)
 		expect_status(inmate.pid, "NoNewPrivs:", "1");
 		end(&inmate);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_privileges),
-		cmocka_unit_test(without_user_namespaces),
-		cmocka_unit_test(with_files_or_network),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,13 @@
 #include "store/transfer/secret_file.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/open_descriptors.h"
 
 enum { SIZE = 16 };
@@ -56,10 +52,9 @@ static void expect(const char *text, int want)
 	assert_int_equal(count_open_descriptors(), before);
 }
 
-static void whole_files(void **state)
+TEST(whole_files)
 {
 	static const size_t pieces[] = {SIZE, 1, 7};
-	(void)state;
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
 		at_once = pieces[i];
 		expect("", 0);
@@ -74,10 +69,9 @@ static void whole_files(void **state)
 	at_once = SIZE;
 }
 
-static void unreadable(void **state)
+TEST(unreadable)
 {
 	char got[SIZE];
-	(void)state;
 	read_error = EIO;
 	expect("a", -EIO);
 	read_error = 0;
@@ -86,10 +80,9 @@ static void unreadable(void **state)
 }
 
 /* A pipe without a writer does not block. */
-static void pipes(void **state)
+TEST(pipes)
 {
 	char got[SIZE];
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(secret_file_read(path, got, sizeof(got)), 0);
@@ -98,14 +91,13 @@ static void pipes(void **state)
 }
 
 /* What an administrator has to mend is the store's state; what passes is not. */
-static void whose_fault(void **state)
+TEST(whose_fault)
 {
 	static const int missing[] = {ENOENT, EACCES,       EPERM, ENOTDIR, EISDIR,
 				      ELOOP,  ENAMETOOLONG, ENXIO, EFBIG,   EINVAL};
 	static const int of_machine[][2] = {{ENOMEM, ENOMEM}, {EMFILE, EMFILE}, {ENFILE, ENFILE},
 					    {EIO, EIO},       {ESTALE, EIO},    {ETIMEDOUT, EIO},
 					    {EAGAIN, EIO},    {EBADMSG, EIO},   {0, 0}};
-	(void)state;
 	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
 		assert_int_equal(secret_errno(-missing[i]), -EACCES);
 	for (size_t i = 0; i < sizeof(of_machine) / sizeof(*of_machine); i++)
@@ -114,14 +106,8 @@ static void whose_fault(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_files),
-		cmocka_unit_test(unreadable),
-		cmocka_unit_test(pipes),
-		cmocka_unit_test(whose_fault),
-	};
 	int fd = mkstemp(path);
 	if (fd < 0 || close(fd))
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

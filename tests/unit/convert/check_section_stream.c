@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum {
 	SIZE = (40 << 20) + 12344, /* of the section: many huge pages, and a part of one */
@@ -93,7 +93,7 @@ static void expect_numbers(struct span s, uint64_t from, uint64_t to)
 }
 
 /* Pages that were given back come again for later bytes; what was not is as it was. */
-static void released_pages_are_used_again(void **state)
+TEST(released_pages_are_used_again)
 {
 	struct packed *p = *state;
 	struct section_stream *stream;
@@ -115,7 +115,7 @@ static void released_pages_are_used_again(void **state)
 	section_stream_close(stream);
 }
 
-static void nothing_moves_that_is_kept(void **state)
+TEST(nothing_moves_that_is_kept)
 {
 	struct packed *p = *state;
 	struct section_stream *stream;
@@ -130,7 +130,7 @@ static void nothing_moves_that_is_kept(void **state)
 }
 
 /* Damage at the end makes a step fail, and every one after it. */
-static void damage_is_final(void **state)
+TEST(damage_is_final)
 {
 	struct packed *p = *state;
 	struct section_stream *stream;
@@ -149,7 +149,7 @@ static void damage_is_final(void **state)
 }
 
 /* Pages of a file are given back, and come back when they are read. */
-static void released_file(void **state)
+TEST(released_file)
 {
 	struct packed *p = *state;
 	struct span raw = p->section.raw;
@@ -166,13 +166,4 @@ static void released_file(void **state)
 	assert_int_equal(sum, again);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(released_pages_are_used_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_moves_that_is_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(damage_is_final, setup, teardown),
-		cmocka_unit_test_setup_teardown(released_file, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -2,6 +2,7 @@
 #include "cli/convert/segment.h"
 
 #include "tests/unit/gsym/sample.h"
+#include "tests/lib/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -93,7 +94,7 @@ static void expect_cut(struct cut *c, uint64_t size, const char *want)
  * Symbols of one letter: 48 of header, 8 of file table, 1 of strings; each adds 1 + 4 in the tables, 2 of
  * strings, 16 of record.
  */
-static void reaching_the_size_ends_a_segment(void **state)
+TEST(reaching_the_size_ends_a_segment)
 {
 	struct cut *c = *state;
 	for (uint64_t i = 0; i < 4; i++)
@@ -107,7 +108,7 @@ static void reaching_the_size_ends_a_segment(void **state)
 }
 
 /* Addresses past the first 256 take two bytes, in all of a segment's table. */
-static void width_of_addresses_counts(void **state)
+TEST(width_of_addresses_counts)
 {
 	struct cut *c = *state;
 	sample_func(&c->s, 0, 0x10, "a", 0);
@@ -117,7 +118,7 @@ static void width_of_addresses_counts(void **state)
 	expect_cut(c, 57 + 2 * 24 + 1, "1000");
 }
 
-static void overlapping_functions_stay_together(void **state)
+TEST(overlapping_functions_stay_together)
 {
 	struct cut *c = *state;
 	sample_func(&c->s, 0x00, 0x10, "a", 0);
@@ -132,7 +133,7 @@ static void overlapping_functions_stay_together(void **state)
 	expect_cut(c, 57 + 23, "1000 1010 1058 1059");
 }
 
-static void end_of_the_address_space(void **state)
+TEST(end_of_the_address_space)
 {
 	struct cut *c = *state;
 	gsym_writer_free(c->s.writer);
@@ -143,7 +144,7 @@ static void end_of_the_address_space(void **state)
 	expect_cut(c, 57 + 23, "ffffffffffffffdf ffffffffffffffff");
 }
 
-static void names_what_does_not_fit(void **state)
+TEST(names_what_does_not_fit)
 {
 	struct cut *c = *state;
 	struct gsym_diag diag = {""};
@@ -184,7 +185,7 @@ static void expect_text(const char *path, const char *want)
 }
 
 /* The third of three cannot be put in place: the first, which was there, comes back, the second goes. */
-static void all_or_none(void **state)
+TEST(all_or_none)
 {
 	struct cut *c = *state;
 	struct gsym_diag diag = {""};
@@ -214,7 +215,7 @@ static void all_or_none(void **state)
 	assert_int_equal(count_entries(c->dir, false), 3);
 }
 
-static void what_cannot_be_replaced(void **state)
+TEST(what_cannot_be_replaced)
 {
 	struct cut *c = *state;
 	struct gsym_diag diag = {""};
@@ -233,7 +234,7 @@ static void what_cannot_be_replaced(void **state)
 	assert_int_equal(count_entries(c->dir, false), 1);
 }
 
-static void no_functions(void **state)
+TEST(no_functions)
 {
 	struct cut *c = *state;
 	static const uint8_t data[48 + 4 + 1] = {'M', 'Y', 'S', 'G', 1, 0, 1, 0, [20] = 52, [24] = 1};
@@ -243,17 +244,4 @@ static void no_functions(void **state)
 	assert_words(&diag, "no functions");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reaching_the_size_ends_a_segment, setup, teardown),
-		cmocka_unit_test_setup_teardown(width_of_addresses_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(overlapping_functions_stay_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(end_of_the_address_space, setup, teardown),
-		cmocka_unit_test_setup_teardown(names_what_does_not_fit, setup, teardown),
-		cmocka_unit_test_setup_teardown(all_or_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_cannot_be_replaced, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_functions, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

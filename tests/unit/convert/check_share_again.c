@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "work/run/convert_job.h"
 #include "store/share/share_offer.h"
 #include "gsym/base/vec.h"
@@ -100,9 +99,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void pending(void **state)
+TEST(pending)
 {
-	(void)state;
 	assert_ptr_equal(share_again(&converter, &request, &handle), &offer);
 	assert_true(offer.may_exist); /* another host may have given it since */
 	assert_false(offer.has_key || offer.replaces || offer.lost);
@@ -111,9 +109,8 @@ static void pending(void **state)
 }
 
 /* Then no file is opened. */
-static void not_to_be_given(void **state)
+TEST(not_to_be_given)
 {
-	(void)state;
 	assert_null(share_again(&alone, &request, &handle));
 	assert_null(share_again(&converter, &request, NULL));
 	handle.pending = false;
@@ -121,7 +118,7 @@ static void not_to_be_given(void **state)
 	assert_int_equal(n_opened + n_closed + n_offers, 0);
 }
 
-static void faults(void **state)
+TEST(faults)
 {
 	static const struct {
 		int open_err, facts_err;
@@ -139,12 +136,4 @@ static void faults(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(pending, set_up),
-		cmocka_unit_test_setup(not_to_be_given, set_up),
-		cmocka_unit_test_setup(faults, set_up),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, NULL)

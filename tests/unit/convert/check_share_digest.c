@@ -3,17 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "store/client/file_digest.h"
+#include "tests/lib/unit.h"
 
 enum { AGE = 60 /* seconds since a file was made, after which it counts as settled */ };
 
@@ -71,13 +68,12 @@ static int digest(struct share_facts *facts, struct keeper *keeper, int fd, uint
 }
 
 /* What was made is kept, and what is kept is not read. */
-static void test_once(void **state)
+TEST(test_once)
 {
 	struct keeper keeper = {.known = false};
 	uint8_t want[STORE_DIGEST];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct share_facts first = facts_of(fd), second = first;
-	(void)state;
 	assert_int_equal(file_digest(fd, first.files[SHARE_SOURCE].state.size, NULL, NULL, want), 0);
 	assert_int_equal(digest(&first, &keeper, fd, UINT64_MAX), 0);
 	assert_true(first.files[SHARE_SOURCE].has_digest && keeper.known);
@@ -89,24 +85,22 @@ static void test_once(void **state)
 	close(fd);
 }
 
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
 	struct keeper keeper = {.known = false};
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct share_facts facts = facts_of(fd);
-	(void)state;
 	assert_int_equal(digest(&facts, &keeper, fd, facts.files[SHARE_SOURCE].state.size - 1), 0);
 	assert_false(facts.files[SHARE_SOURCE].has_digest || keeper.known);
 	close(fd);
 }
 
 /* A file that may change once more within the same step of the clock, or that has changed, is not kept. */
-static void test_not_certain(void **state)
+TEST(test_not_certain)
 {
 	struct keeper keeper = {.known = false};
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct share_facts young = facts_of(fd), changed = young;
-	(void)state;
 	later = 0;
 	assert_int_equal(digest(&young, &keeper, fd, UINT64_MAX), 0);
 	assert_true(young.files[SHARE_SOURCE].has_digest && !keeper.known);
@@ -131,12 +125,4 @@ static int remove_file(void **state)
 	return unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_once),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_not_certain),
-	};
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+ALL_TESTS(make_file, remove_file)

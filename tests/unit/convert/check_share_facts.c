@@ -2,12 +2,10 @@
 #include "store/share/share_facts.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static long allowed = -1; /* copies of text until one fails; negative: none does */
 
@@ -67,7 +65,7 @@ static int make(const char *root, const char *source, const char *binary, struct
 	return share_facts_make(&job, ret);
 }
 
-static void paths(void **state)
+TEST(paths)
 {
 	static const struct {
 		const char *root, *source, *binary, *path, *binary_path, *directory;
@@ -77,7 +75,6 @@ static void paths(void **state)
 		{"/srv", "/usr/lib/b", "/bin/b", "/usr/lib/b", "/bin/b", "/usr/lib"},
 		{NULL, "/b", NULL, "/b", NULL, ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct share_facts facts;
 		assert_int_equal(make(table[i].root, table[i].source, table[i].binary, &facts), 0);
@@ -93,11 +90,10 @@ static void paths(void **state)
 	}
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	enum { COPIES = 5 };
 	struct share_facts facts;
-	(void)state;
 	for (long n = 0; n < COPIES; n++) {
 		allowed = n;
 		int err = make("/srv", "a/b.debug", "bin/b", &facts);
@@ -110,10 +106,4 @@ static void without_memory(void **state)
 	assert_int_equal(make("/srv", "a/b.debug", "bin/b", &facts), 0);
 	allowed = -1;
 	share_facts_deinit(&facts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(paths), cmocka_unit_test(without_memory)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* Objects that a store has sent: how old a failure may be, how large an object, and whose fault it is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "store/share/share_found.h"
 #include "store/share/share_payload.h"
 #include "store/client/store_object.h"
 #include "gsym/base/text_buf.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +92,7 @@ static int check(struct fixture *f, const char *message)
 }
 
 /* By the clock of the store, or ours if it has none. */
-static void failures_grow_old(void **state)
+TEST(failures_grow_old)
 {
 	struct fixture *f = *state;
 	const int64_t now = 1000000, here = time(NULL);
@@ -131,7 +127,7 @@ static void failures_grow_old(void **state)
 }
 
 /* What cannot be read, or written here, is not the object's fault. */
-static void faults_of_this_machine(void **state)
+TEST(faults_of_this_machine)
 {
 	struct fixture *f = *state;
 	int fd = f->fd, closed = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -144,7 +140,7 @@ static void faults_of_this_machine(void **state)
 	close(closed);
 }
 
-static void damaged_objects(void **state)
+TEST(damaged_objects)
 {
 	struct fixture *f = *state;
 	f->reply.now = f->reply.modified = 1000;
@@ -186,7 +182,7 @@ static void damaged_objects(void **state)
 }
 
 /* As large as what it is made of lets it be, and no larger than the cache. */
-static void sizes_of_objects(void **state)
+TEST(sizes_of_objects)
 {
 	struct fixture *f = *state;
 	const uint64_t least = 64 << 20;
@@ -214,15 +210,4 @@ static void sizes_of_objects(void **state)
 	assert_int_equal(share_found_size_max(&f->facts, &f->cache), least);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(failures_grow_old),
-		TEST(faults_of_this_machine),
-		TEST(damaged_objects),
-		TEST(sizes_of_objects),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

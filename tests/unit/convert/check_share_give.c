@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { LAST_BYTES = 64 << 20 };
 
@@ -26,9 +27,8 @@ static void again(void)
 	set_up(NULL);
 }
 
-static void first(void **state)
+TEST(first)
 {
-	(void)state;
 	expect(offer_of('a', 100), "inputs digest put:c:absent a-");
 	assert_int_equal(results(SHARE_GIVEN), 1);
 	assert_int_equal(results(SHARE_DROPPED), 0);
@@ -42,7 +42,7 @@ static void first(void **state)
 
 /* ---- Keys and conditions ---- */
 
-static void conditions(void **state)
+TEST(conditions)
 {
 	static const struct {
 		char looked; /* the key that it was looked for under */
@@ -84,7 +84,6 @@ static void conditions(void **state)
 		{'l', .replies = {{.err = -EEXIST}},
 		 .want = "inputs put:l:absent unhold:a digest put:c:absent a-", .given = 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct share_offer *offer = offer_of('a', 100);
 		if (rows[i].looked)
@@ -102,7 +101,7 @@ static void conditions(void **state)
 }
 
 /* What the store refuses is said, and stays pending; what it does not say is no complaint. */
-static void refusals(void **state)
+TEST(refusals)
 {
 	static const struct {
 		struct store_reply replies[REPLIES];
@@ -119,7 +118,6 @@ static void refusals(void **state)
 		{{{.err = -ECANCELED, .text = "cancelled"}}, "put:c:absent"},
 		{{{.err = -ENETDOWN, .text = "down"}}, "put:c:absent"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[256];
 		memcpy(with.replies, rows[i].replies, sizeof(with.replies));
@@ -143,7 +141,7 @@ static void refusals(void **state)
 
 /* ---- What fails here ---- */
 
-static void faults(void **state)
+TEST(faults)
 {
 	static const struct {
 		struct give_script with;
@@ -171,7 +169,6 @@ static void faults(void **state)
 		{{.is_down = true}, ""},
 		{{.is_read_only = true}, ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		with = rows[i].with;
 		expect(offer_of('a', 100), rows[i].want);
@@ -182,7 +179,7 @@ static void faults(void **state)
 }
 
 /* It can never be given: it is pending no more. */
-static void changes(void **state)
+TEST(changes)
 {
 	static const struct {
 		struct give_script with;
@@ -198,7 +195,6 @@ static void changes(void **state)
 		{{.file_changes_at = 3, .file_err = -ESTALE}, "inputs digest a-"},
 		{{.neighbour_changes_at = 3}, "inputs digest a-"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		with = rows[i].with;
 		expect(offer_of('a', 100), rows[i].want);
@@ -209,7 +205,7 @@ static void changes(void **state)
 }
 
 /* Each file that was converted has to be open, and the same. */
-static void two_files(void **state)
+TEST(two_files)
 {
 	static char path[] = "/srv/binary";
 	static const struct {
@@ -229,7 +225,6 @@ static void two_files(void **state)
 		 .want = "inputs digest put:c:absent a-",
 		 .given = 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct share_offer *offer = offer_of('a', 100);
 		with = rows[i].with;
@@ -246,18 +241,16 @@ static void two_files(void **state)
 }
 
 /* Of the descriptors 0 is one, too. */
-static void standard_input(void **state)
+TEST(standard_input)
 {
 	struct share_offer *offer = offer_of('a', 100);
-	(void)state;
 	offer->fds[SHARE_SOURCE] = 0;
 	expect(offer, "inputs digest put:c:absent a-");
 }
 
 /* A failure is in no file of the cache: nothing is marked, and only the text is sent. */
-static void failures(void **state)
+TEST(failures)
 {
-	(void)state;
 	share_give(&share, failure_of('a', 100));
 	run_giver();
 	assert_string_equal(did, "given inputs digest put:c:absent idle free:a wait");
@@ -270,9 +263,8 @@ static void failures(void **state)
 	assert_int_equal(results(SHARE_DROPPED), 1);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-	(void)state;
 	share_give(&share, failure_of('a', 100));
 	with.no_memory = true;
 	run_giver();
@@ -281,7 +273,7 @@ static void no_memory(void **state)
 }
 
 /* A daemon that ends gives what is small. */
-static void last(void **state)
+TEST(last)
 {
 	static const struct {
 		uint64_t size;
@@ -292,7 +284,6 @@ static void last(void **state)
 		{LAST_BYTES, true, "a+ given inputs digest put:c:absent a- idle free:a"},
 		{LAST_BYTES + 1, true, "a+ given idle free:a"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		share_give(&share, offer_of('a', rows[i].size));
 		atomic_store(&share.stopping, rows[i].is_stopping);
@@ -303,11 +294,4 @@ static void last(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(first),     TEST(conditions),     TEST(refusals), TEST(faults),    TEST(changes),
-		TEST(two_files), TEST(standard_input), TEST(failures), TEST(no_memory), TEST(last),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

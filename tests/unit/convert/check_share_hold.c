@@ -11,9 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { START = 1000000, SECONDS = 12, RENEW = 4000 /* ms */ };
 
@@ -218,10 +217,9 @@ static unsigned n_holds(void)
 	return n;
 }
 
-static void beginning(void **state)
+TEST(beginning)
 {
 	struct lease lease = {.step = LEASE_TAKE, .seconds = SECONDS};
-	(void)state;
 	assert_ptr_equal(share_lease_begin(&share, "a", &lease), some_call);
 	assert_string_equal(did, "put-absent a");
 	did[0] = 0;
@@ -243,7 +241,7 @@ static void beginning(void **state)
 	assert_int_equal(lseek(3, 0, SEEK_CUR), -1); /* nothing is left open */
 }
 
-static void noting(void **state)
+TEST(noting)
 {
 	static const struct {
 		enum lease_step step;
@@ -260,7 +258,6 @@ static void noting(void **state)
 		{LEASE_TAKE_OVER, -ENOENT, false, LEASE_LOOK, 0, 0},
 		{LEASE_TAKE, -ETIMEDOUT, false, LEASE_CONVERT, 0, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct lease lease = {.step = rows[i].step, .seconds = SECONDS};
 		const struct store_reply reply = {.err = rows[i].err, .etag = "tag"};
@@ -274,9 +271,8 @@ static void noting(void **state)
 }
 
 /* At a third of its time, again and again, with the tag of the last time. */
-static void renewed(void **state)
+TEST(renewed)
 {
-	(void)state;
 	hold_one("a");
 	assert_int_equal(n_holds(), 1);
 	run(3);
@@ -295,9 +291,8 @@ static void renewed(void **state)
 	assert_string_equal(did, "");
 }
 
-static void let_go(void **state)
+TEST(let_go)
 {
-	(void)state;
 	woken = 0;
 	share_hold_end(&share, NULL);
 	assert_int_equal(woken, 0);
@@ -318,9 +313,8 @@ static void let_go(void **state)
 	assert_string_equal(did, "put-match:old b, delete c");
 }
 
-static void nearly_over(void **state)
+TEST(nearly_over)
 {
-	(void)state;
 	share_hold_end(&share, hold_one("a"));
 	now_ms = START + SECONDS * 1000 - 5001;
 	run(1);
@@ -334,10 +328,9 @@ static void nearly_over(void **state)
 }
 
 /* While the store is not there, until the lease is over by itself. */
-static void deleted_later(void **state)
+TEST(deleted_later)
 {
 	static const int passing[] = {-ETIMEDOUT, -EHOSTUNREACH, -EREMOTEIO, -ENETDOWN, -EBUSY};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
 		now_ms = START;
 		reply_err = passing[i];
@@ -364,10 +357,9 @@ static void deleted_later(void **state)
 }
 
 /* One that was asked for before, and may come to be. */
-static void not_answered(void **state)
+TEST(not_answered)
 {
 	struct lease lease = {.step = LEASE_TAKE, .seconds = SECONDS};
-	(void)state;
 	is_late = true;
 	struct share_hold *hold = share_hold_new(&share, "a", &lease, some_call);
 	run(2);
@@ -394,10 +386,9 @@ static void not_answered(void **state)
 	assert_int_equal(n_holds(), 0);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	const struct lease lease = {.step = LEASE_TAKE, .seconds = SECONDS};
-	(void)state;
 	has_memory = false;
 	assert_null(share_hold_new(&share, "a", &lease, some_call));
 	has_memory = true;
@@ -406,11 +397,10 @@ static void no_memory(void **state)
 }
 
 /* At the end all are deleted, many at a time. */
-static void released(void **state)
+TEST(released)
 {
 	struct lease none = {.step = LEASE_CONVERT, .seconds = SECONDS};
 	struct lease asked = {.step = LEASE_TAKE, .seconds = SECONDS};
-	(void)state;
 	hold_one("a");
 	share_hold_new(&share, "b", &none, NULL);
 	hold_one("c");
@@ -437,13 +427,4 @@ static void released(void **state)
 	assert_int_equal(ended, 1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(beginning),     TEST(noting),       TEST(renewed),   TEST(let_go),   TEST(nearly_over),
-		TEST(deleted_later), TEST(not_answered), TEST(no_memory), TEST(released),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -3,17 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/types/packed_name.h"
 #include "work/run/inputs.h"
 #include "store/share/share_payload.h"
@@ -142,7 +139,7 @@ static void note_all(struct fixture *f)
 	note(f, "", below, "prog.debug");
 }
 
-static void test_places(void **state)
+TEST_WITH(test_places, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	note_all(f);
@@ -157,7 +154,7 @@ static void test_places(void **state)
 	assert_false(has(&f->portable, f->dir));
 }
 
-static void test_another_host(void **state)
+TEST_WITH(test_another_host, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct host *host = &f->hosts[1];
@@ -178,7 +175,7 @@ static void test_another_host(void **state)
 	assert_int_equal(take(f, host, 0), -ESTALE);
 }
 
-static void test_other_directories(void **state)
+TEST_WITH(test_other_directories, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct host *host = &f->hosts[1];
@@ -192,7 +189,7 @@ static void test_other_directories(void **state)
 }
 
 /* What servers did not have is believed for the rest of its time, by any host's clock. */
-static void test_servers(void **state)
+TEST_WITH(test_servers, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	inputs_add_asked(&f->local, &f->hosts[0].search, time(NULL) + 600);
@@ -206,7 +203,7 @@ static void test_servers(void **state)
 	assert_int_equal(give(f), -ESTALE);
 }
 
-static void test_damaged(void **state)
+TEST_WITH(test_damaged, set_up, tear_down)
 {
 	static const char *const texts[] = {
 		"search",
@@ -247,12 +244,11 @@ static void test_damaged(void **state)
 	text_deinit(&whole);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
 	char message[16];
 	struct text_buf text = {0};
 	struct span inputs;
-	(void)state;
 	share_failure_write(&text, "no\nsection\x1b", (struct span){(const uint8_t *)"- s:/x\n", 7});
 	assert_int_equal(share_failure_read(text_span(&text), message, sizeof(message), &inputs), 0);
 	assert_string_equal(message, "no section?");
@@ -264,17 +260,4 @@ static void test_failures(void **state)
 						    sizeof(message), &inputs),
 				 -EBADMSG);
 	text_deinit(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_places, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_another_host, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_other_directories, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_servers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
-		cmocka_unit_test(test_failures),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,14 @@
 #include "store/share/share_object.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "store/share/share_facts.h"
 #include "store/share/share_found.h"
 #include "store/share/share_offer.h"
+#include "tests/lib/unit.h"
 
 enum { FILE_FD = 5, GET_FD = 71, LIMIT = 4711, BY_CONTENT = 'c', BY_SAMPLE = 's' };
 
@@ -199,7 +195,7 @@ static void reset(void)
 
 /* ---- The name ---- */
 
-static void name_of_the_content(void **state)
+TEST(name_of_the_content)
 {
 	static const struct {
 		int make_err, digest_err, key_err, want;
@@ -209,7 +205,6 @@ static void name_of_the_content(void **state)
 		{0, -ESTALE, -ELIBACC, -ESTALE},
 		{0, 0, -ELIBACC, -ELIBACC},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct store_key key = {.is_content = false};
 		reset();
@@ -224,7 +219,7 @@ static void name_of_the_content(void **state)
 
 /* ---- Taking ---- */
 
-static void taking(void **state)
+TEST(taking)
 {
 	static const struct {
 		int key_errs[2], temp_err;
@@ -259,7 +254,6 @@ static void taking(void **state)
 		{.key_errs = {-ELIBACC}, .asked = "", .want = -ELIBACC},
 		{.temp_err = -ENOSPC, .asked = "", .want = -ENOSPC, .text = "no room"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct gsym_diag diag = {""};
 		struct store_reply reply = {.err = -EBUSY};
@@ -283,7 +277,7 @@ static void taking(void **state)
 #define PUBLISHED "was not published"
 #define UNUSABLE  "was not published; what the store has cannot be used"
 
-static void offering(void **state)
+TEST(offering)
 {
 	static const struct {
 		int key_err;
@@ -324,7 +318,6 @@ static void offering(void **state)
 		{.key_err = -ELIBACC, .asked = "", .want = -ELIBACC},
 	};
 	struct handle *handle = calloc(1, sizeof(*handle));
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct gsym_diag diag = {""};
 		struct share_offer *offer = NULL;
@@ -350,12 +343,4 @@ static void offering(void **state)
 	free(handle);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(name_of_the_content),
-		cmocka_unit_test(taking),
-		cmocka_unit_test(offering),
-	};
-	return cmocka_run_group_tests(tests, make_share, NULL);
-}
+ALL_TESTS(make_share, NULL)

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "work/cache/handle.h"
 #include "work/os/guard.h"
 #include "gsym/base/vec.h"
@@ -125,10 +124,9 @@ static void expect_none(struct share_offer *offer)
 	assert_int_equal(live, live_before);
 }
 
-static void of_a_conversion(void **state)
+TEST(of_a_conversion)
 {
 	char buf[sizeof(inputs)];
-	(void)state;
 	memcpy(buf, inputs, sizeof(inputs));
 	struct share_offer *offer = share_offer_new(&facts, fds, &handle, span_of(buf));
 	assert_non_null(offer);
@@ -164,10 +162,9 @@ static void of_a_conversion(void **state)
 	assert_int_equal(live, 0);
 }
 
-static void of_a_failure(void **state)
+TEST(of_a_failure)
 {
 	const int only[SHARE_FILES] = {-1, fds[SHARE_BINARY]};
-	(void)state;
 	check_err = -EFAULT; /* of no handle */
 	struct share_offer *offer = share_offer_new(&facts, only, NULL, span_of(""));
 	assert_non_null(offer);
@@ -198,10 +195,9 @@ static struct share_offer *offer_with(const int from[static SHARE_FILES], int mo
 }
 
 /* The number 0 is a descriptor like others: of the caller, and of the offer. */
-static void standard_input(void **state)
+TEST(standard_input)
 {
 	int input = dup(STDIN_FILENO);
-	(void)state;
 	assert_int_equal(dup2(fds[SHARE_SOURCE], STDIN_FILENO), STDIN_FILENO);
 	open_before = count_descriptors();
 	expect_none(offer_with((const int[SHARE_FILES]){STDIN_FILENO, -1}, 0));
@@ -221,11 +217,10 @@ static void standard_input(void **state)
 	close(input);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	struct share_offer *offer = NULL;
 	long n = 0;
-	(void)state;
 	for (;; n++) {
 		assert_true(n < ALLOCATIONS);
 		allowed = n;
@@ -239,9 +234,8 @@ static void no_memory(void **state)
 	share_offer_free(&share, offer);
 }
 
-static void no_descriptors(void **state)
+TEST(no_descriptors)
 {
-	(void)state;
 	for (int more = 0; more <= SHARE_FILES; more++) {
 		struct share_offer *offer = offer_with(fds, more);
 		if (more < SHARE_FILES) {
@@ -254,10 +248,9 @@ static void no_descriptors(void **state)
 }
 
 /* The file of the handle was cut short, and with it the inputs in it. */
-static void cut_short(void **state)
+TEST(cut_short)
 {
 	int fd = memfd_create("cut", MFD_CLOEXEC);
-	(void)state;
 	assert_int_equal(guard_install(), 0);
 	open_before = count_descriptors();
 	char *map = mmap(NULL, 2 * PAGE_MOST, PROT_READ, MAP_SHARED, fd, 0);
@@ -271,13 +264,4 @@ static void cut_short(void **state)
 	expect_none(share_offer_new(&facts, fds, &handle, span_of(inputs)));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(of_a_conversion), TEST(of_a_failure),   TEST(standard_input),
-		TEST(no_memory),       TEST(no_descriptors), TEST(cut_short),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

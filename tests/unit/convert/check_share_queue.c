@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum {
 	OFFERS = 64,
@@ -27,9 +28,8 @@ static void forget(void)
 
 /* ---- Limits ---- */
 
-static void many(void **state)
+TEST(many)
 {
-	(void)state;
 	for (unsigned i = 0; i < OFFERS; i++)
 		share_give(&share, failure_of('x', 1));
 	assert_int_equal(queued(&share.offers), OFFERS);
@@ -45,7 +45,7 @@ static void many(void **state)
 	assert_int_equal(results(SHARE_GIVEN), OFFERS);
 }
 
-static void large(void **state)
+TEST(large)
 {
 	static const struct {
 		uint64_t first, second;
@@ -57,7 +57,6 @@ static void large(void **state)
 		{OFFER_BYTES, 0, true},
 		{3 * (uint64_t)OFFER_BYTES, 1, false}, /* but alone it is given, however large */
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		share_give(&share, offer_of('a', rows[i].first));
 		assert_int_equal(queued_bytes(&share.offers), rows[i].first);
@@ -72,9 +71,8 @@ static void large(void **state)
 }
 
 /* Of failures the inputs count. */
-static void failures(void **state)
+TEST(failures)
 {
-	(void)state;
 	share_give(&share, failure_of('a', OFFER_BYTES));
 	share_give(&share, failure_of('b', 1));
 	assert_int_equal(results(SHARE_DROPPED), 1);
@@ -91,9 +89,8 @@ static void look_at_put(void)
 }
 
 /* One that is under way counts until it is over. */
-static void under_way(void **state)
+TEST(under_way)
 {
-	(void)state;
 	with.at_put = look_at_put;
 	give_now(offer_of('a', 700));
 	assert_int_equal(bytes_at_put, 700);
@@ -101,9 +98,8 @@ static void under_way(void **state)
 
 /* ---- Putting off ---- */
 
-static void put_off(void **state)
+TEST(put_off)
 {
-	(void)state;
 	share_give(&share, large_offer_of('a', 10));
 	share_give(&share, offer_of('b', 20));
 	share_give(&share, large_offer_of('c', 30));
@@ -121,7 +117,7 @@ static void put_off(void **state)
 }
 
 /* First under the key that it was looked for under; the lease ends then, not when all is digested. */
-static void by_both_keys(void **state)
+TEST(by_both_keys)
 {
 	static const struct {
 		struct store_reply replies[REPLIES];
@@ -132,7 +128,6 @@ static void by_both_keys(void **state)
 		{{{.err = -ENETDOWN}}, " idle free:a wait", 1, 1},
 		{{{.err = 0}, {.err = -ENETDOWN}}, " idle free:a wait", 1, 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[256];
 		struct share_offer *offer = large_offer_of('a', 10);
@@ -152,9 +147,8 @@ static void by_both_keys(void **state)
 }
 
 /* A file that may have been forged is only known by its content. */
-static void forgeable(void **state)
+TEST(forgeable)
 {
-	(void)state;
 	with.is_forgeable = true;
 	give_now(large_offer_of('a', 10));
 	assert_string_equal(did, "a+ given inputs digest digest-all put:c:absent a- idle free:a wait");
@@ -175,9 +169,8 @@ static void give_meanwhile(unsigned n)
 	assert_int_equal(queued_bytes(&share.late), 10);
 }
 
-static void meanwhile(void **state)
+TEST(meanwhile)
 {
-	(void)state;
 	with.blocks = 2;
 	with.at_block = give_meanwhile;
 	share_give(&share, large_offer_of('a', 10));
@@ -190,9 +183,8 @@ static void meanwhile(void **state)
 	assert_int_equal(results(SHARE_GIVEN), 3);
 }
 
-static void late_limits(void **state)
+TEST(late_limits)
 {
-	(void)state;
 	for (unsigned i = 0; i < LATE; i++)
 		share_give(&share, large_offer_of('x', 1));
 	share_give(&share, large_offer_of('a', 1));
@@ -205,7 +197,7 @@ static void late_limits(void **state)
 	assert_int_equal(results(SHARE_DROPPED), 1);
 }
 
-static void large_late(void **state)
+TEST(large_late)
 {
 	static const struct {
 		uint64_t first, second;
@@ -216,7 +208,6 @@ static void large_late(void **state)
 		{LATE_BYTES, 1, false},
 		{LATE_BYTES + 1, 0, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		share_give(&share, large_offer_of('a', rows[i].first));
 		share_give(&share, large_offer_of('b', rows[i].second));
@@ -265,7 +256,7 @@ static void lose_key(void)
 }
 
 /* What cannot be given now stays pending, what never can does not. */
-static void late_faults(void **state)
+TEST(late_faults)
 {
 	static const struct {
 		void (*at_digest)(void);
@@ -283,7 +274,6 @@ static void late_faults(void **state)
 		{.file_changes_at = 3, .file_err = -ESTALE, .want = "digest-all a- idle free:a wait"},
 		{.neighbour_changes_at = 3, .want = "digest-all a- idle free:a wait"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[128];
 		with.at_digest = rows[i].at_digest;
@@ -307,9 +297,8 @@ static void stop(int64_t give_by)
 	atomic_store(&share.stopping, true);
 }
 
-static void stopped(void **state)
+TEST(stopped)
 {
-	(void)state;
 	stop(NOW + 1);
 	share_give(&share, offer_of('a', 1));
 	assert_string_equal(did, "a+ free:a");
@@ -327,7 +316,7 @@ static void pass_time(void)
 }
 
 /* As many as there is time for; those that are left stay pending. */
-static void in_time(void **state)
+TEST(in_time)
 {
 	static const struct {
 		int64_t give_by;
@@ -343,7 +332,6 @@ static void in_time(void **state)
 		 "shared store 'title': 2 conversions are not given yet"},
 		{NOW, "", "free:a free:b free:c", "shared store 'title': 3 conversions are not given yet"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[256];
 		for (char id = 'a'; id <= 'c'; id++)
@@ -380,7 +368,7 @@ static void stop_too_late(unsigned n)
 }
 
 /* A large file is read no further. */
-static void stopped_in_a_file(void **state)
+TEST(stopped_in_a_file)
 {
 	static const struct {
 		void (*at_block)(unsigned n);
@@ -392,7 +380,6 @@ static void stopped_in_a_file(void **state)
 		{stop_too_late, "rest free:a", " free:b free:c",
 		 "shared store 'title': 2 conversions are not given yet", 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[256];
 		share_give(&share, large_offer_of('a', 1));
@@ -422,9 +409,8 @@ static void stop_now(void)
 }
 
 /* No block of a large file is read. */
-static void stopped_before_a_file(void **state)
+TEST(stopped_before_a_file)
 {
-	(void)state;
 	share_give(&share, large_offer_of('a', 1));
 	share_give(&share, offer_of('b', 1));
 	with.at_put = stop_now;
@@ -450,7 +436,7 @@ static void clear_at_last(void)
 	mutex_unlock(&share.lock);
 }
 
-static void flush(void **state)
+TEST(flush)
 {
 	static const struct {
 		unsigned offers, late, holds;
@@ -463,7 +449,6 @@ static void flush(void **state)
 		{0, 0, 1, false, "wait-idle wait-idle wait-idle"},
 		{1, 1, 1, true, ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		mutex_lock(&share.lock);
 		share.offers.n = rows[i].offers;
@@ -489,10 +474,9 @@ static void *give_some(void *arg)
 }
 
 /* Whatever the threads do, each offer is given or dropped, and then nothing is waited for any more. */
-static void many_threads(void **state)
+TEST(many_threads)
 {
 	pthread_t giver, givers[GIVERS];
-	(void)state;
 	with.is_many_threads = true;
 	assert_int_equal(pthread_create(&giver, NULL, share_giver, &share), 0);
 	for (size_t i = 0; i < GIVERS; i++)
@@ -509,26 +493,4 @@ static void many_threads(void **state)
 	pthread_join(giver, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(many),
-		TEST(large),
-		TEST(failures),
-		TEST(under_way),
-		TEST(put_off),
-		TEST(by_both_keys),
-		TEST(forgeable),
-		TEST(meanwhile),
-		TEST(late_limits),
-		TEST(large_late),
-		TEST(late_faults),
-		TEST(stopped),
-		TEST(in_time),
-		TEST(stopped_in_a_file),
-		TEST(stopped_before_a_file),
-		TEST(flush),
-		TEST(many_threads),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

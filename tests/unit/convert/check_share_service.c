@@ -2,6 +2,7 @@
 #include "store_fixture.h"
 
 #include "store/share/share_service.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -75,7 +76,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void both_threads_are_waited_for(void **state)
+TEST_WITH(both_threads_are_waited_for, setup, teardown)
 {
 	struct service *s = *state;
 	assert_int_equal(share_start(&s->share), 0);
@@ -88,7 +89,7 @@ static void both_threads_are_waited_for(void **state)
 	assert_int_equal(joined(), before);
 }
 
-static void without_a_second_thread_the_first_ends(void **state)
+TEST_WITH(without_a_second_thread_the_first_ends, setup, teardown)
 {
 	struct service *s = *state;
 	for (int n = 0; n < 2; n++) {
@@ -103,9 +104,8 @@ static void without_a_second_thread_the_first_ends(void **state)
 	allowed = -1;
 }
 
-static void without_a_store_there_are_no_threads(void **state)
+TEST(without_a_store_there_are_no_threads)
 {
-	(void)state;
 	struct share share = {.store = NULL};
 	n_started = 0;
 	assert_int_equal(share_start(&share), 0);
@@ -116,13 +116,8 @@ static void without_a_store_there_are_no_threads(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(both_threads_are_waited_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_a_second_thread_the_first_ends, setup, teardown),
-		cmocka_unit_test(without_a_store_there_are_no_threads),
-	};
 	if (argc < 2)
 		return 1;
 	fixture_program = argv[1];
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

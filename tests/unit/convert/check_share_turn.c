@@ -1,9 +1,4 @@
 /* A conversion's way through the shared store: what each answer, or none, has the host do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "work/cache/publish.h"
 #include "work/run/run_slots.h"
@@ -12,6 +7,7 @@
 #include "store/share/share_hold.h"
 #include "store/share/share_offer.h"
 #include "store/share/share_turn.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -397,9 +393,8 @@ static enum share_step take(void)
 
 /* ---- Not at all ---- */
 
-static void not_shared(void **state)
+TEST(not_shared)
 {
-	(void)state;
 	job.in_memory = true;
 	assert_int_equal(take(), SHARE_CONVERT);
 	assert_null(turn);
@@ -415,9 +410,8 @@ static void not_shared(void **state)
 	share_turn_end(&share, NULL);
 }
 
-static void not_asked(void **state)
+TEST(not_asked)
 {
-	(void)state;
 	with.is_down = true;
 	assert_int_equal(take(), SHARE_CONVERT);
 	assert_non_null(turn);
@@ -439,9 +433,8 @@ static void not_asked(void **state)
 
 /* ---- It is there ---- */
 
-static void found(void **state)
+TEST(found)
 {
-	(void)state;
 	assert_int_equal(take(), SHARE_TAKEN);
 	assert_true(out.adopted);
 	assert_ptr_equal(out.handle, one_handle);
@@ -455,9 +448,8 @@ static void found(void **state)
 }
 
 /* What cannot be used here is converted. */
-static void found_in_vain(void **state)
+TEST(found_in_vain)
 {
-	(void)state;
 	with.adopt_err = -ENOSPC;
 	assert_int_equal(take(), SHARE_CONVERT);
 	assert_false(out.adopted);
@@ -467,9 +459,8 @@ static void found_in_vain(void **state)
 }
 
 /* While all workers are busy the answer is waited for; else it is not. */
-static void late(void **state)
+TEST(late)
 {
-	(void)state;
 	with.gets[0].err = LATE;
 	assert_int_equal(take(), SHARE_TAKEN);
 	assert_int_equal(now_ms, START + WAIT_MS);
@@ -515,9 +506,8 @@ static void late(void **state)
 	assert_int_equal(end_turn(), SHARE_MISS);
 }
 
-static void late_without_leases(void **state)
+TEST(late_without_leases)
 {
-	(void)state;
 	with.gets[0].err = LATE;
 	with.slot_free = true;
 	share.bazel = true;
@@ -532,7 +522,7 @@ static void late_without_leases(void **state)
 	assert_string_equal(did, "get no-put");
 }
 
-static void adopted(void **state)
+TEST(adopted)
 {
 	static const struct {
 		int err;
@@ -545,7 +535,6 @@ static void adopted(void **state)
 		 "cannot take it from the shared store: Cannot allocate memory"},
 		{-ENOSPC, VERDICT_FAILED, -ENOSPC, ""},
 	};
-	(void)state;
 	with.gets[0].err = LATE;
 	with.slot_free = true;
 	assert_int_equal(take(), SHARE_CONVERT);
@@ -568,7 +557,7 @@ static void adopted(void **state)
 
 /* ---- It is of no use ---- */
 
-static void refused(void **state)
+TEST(refused)
 {
 	static const struct {
 		struct get_answer get;
@@ -586,7 +575,6 @@ static void refused(void **state)
 		{{-ENETDOWN, 0, NULL}, "get end-get", SHARE_DOWN, true},
 		{{-ECANCELED, 0, NULL}, "get end-get", SHARE_DOWN, true},
 	};
-	(void)state;
 	the_offer = calloc(1, sizeof(*the_offer));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		with.n_gets = 0;
@@ -605,7 +593,7 @@ static void refused(void **state)
 }
 
 /* What is to be replaced is converted by the one who gets the lease, and given with its tag. */
-static void replaced(void **state)
+TEST(replaced)
 {
 	static const struct {
 		struct get_answer get;
@@ -618,7 +606,6 @@ static void replaced(void **state)
 		{{0, -EPROTO, "magic"}, "get end-get [0 magic] put", SHARE_DAMAGED},
 		{{-EBADMSG, 0, "frame"}, "get end-get [0 frame] put", SHARE_DAMAGED},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		the_offer = calloc(1, sizeof(*the_offer));
 		with.n_gets = 0;
@@ -639,9 +626,8 @@ static void replaced(void **state)
 
 /* ---- It is not there: leases ---- */
 
-static void has_lease(void **state)
+TEST(has_lease)
 {
-	(void)state;
 	with.gets[0].err = with.gets[1].err = -ENOENT;
 	assert_int_equal(take(), SHARE_CONVERT);
 	assert_string_equal(did, "get end-get put end-put hold get end-get");
@@ -673,7 +659,7 @@ static void has_lease(void **state)
 	assert_string_equal(did, "get end-get put end-put");
 }
 
-static void without_leases(void **state)
+TEST(without_leases)
 {
 	static const struct {
 		struct store_abilities can;
@@ -685,7 +671,6 @@ static void without_leases(void **state)
 		{{.is_known = true, .has_leases = true, .is_read_only = true}, false, false},
 		{{.is_known = true, .has_leases = true}, true, false},
 	};
-	(void)state;
 	with.put_err = 2;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		with.n_gets = 0;
@@ -713,9 +698,8 @@ static void wait_for_other(void)
 	assert_in_range(out.wait_ms, 1, WAIT_MS * 5 / 4); /* it is spread */
 }
 
-static void elsewhere(void **state)
+TEST(elsewhere)
 {
-	(void)state;
 	wait_for_other();
 	assert_int_equal(share.counters.leases_waited, 1);
 	assert_int_equal(take(), SHARE_ELSEWHERE);
@@ -752,9 +736,8 @@ static void elsewhere(void **state)
 }
 
 /* Whatever the store says of its lease, it is not waited for without end. */
-static void patience(void **state)
+TEST(patience)
 {
-	(void)state;
 	wait_for_other();
 	now_ms = START + WAIT_MS - 1;
 	assert_int_equal(take(), SHARE_ELSEWHERE);
@@ -787,9 +770,8 @@ static void patience(void **state)
 }
 
 /* All requests together have the time that the store has. */
-static void time_of_the_store(void **state)
+TEST(time_of_the_store)
 {
-	(void)state;
 	wait_for_other();
 	with.slot_free = true;
 	for (size_t i = 0; i < 4; i++)
@@ -804,7 +786,7 @@ static void time_of_the_store(void **state)
 
 /* ---- Giving ---- */
 
-static void given(void **state)
+TEST(given)
 {
 	static const struct {
 		enum verdict verdict;
@@ -814,7 +796,6 @@ static void given(void **state)
 		{VERDICT_REPLACED, false}, {VERDICT_TRANSIENT, false},     {VERDICT_CRASHED, false},
 		{VERDICT_FAILED, false},
 	};
-	(void)state;
 	the_offer = calloc(1, sizeof(*the_offer));
 	with.gets[0].err = LATE;
 	with.slot_free = true;
@@ -844,7 +825,7 @@ static void given(void **state)
 }
 
 /* Of the conversions that were made here. */
-static void pace(void **state)
+TEST(pace)
 {
 	static const struct {
 		double seconds; /* usually two hundredths */
@@ -854,7 +835,6 @@ static void pace(void **state)
 		{0.04, SHARE_PACE, SHARE_PACE * 5 / 4}, {100, SHARE_PACE, SHARE_PACE * 7 / 4},
 		{100, SHARE_PACE_MAX, SHARE_PACE_MAX},  {0, SHARE_PACE_MAX, SHARE_PACE * 13 / 4},
 	};
-	(void)state;
 	with.is_down = true;
 	take();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -873,15 +853,4 @@ static void pace(void **state)
 	assert_int_equal(atomic_load(&share.pace), SHARE_PACE);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(not_shared), TEST(not_asked),           TEST(found),          TEST(found_in_vain),
-		TEST(late),       TEST(late_without_leases), TEST(adopted),        TEST(refused),
-		TEST(replaced),   TEST(has_lease),           TEST(without_leases), TEST(elsewhere),
-		TEST(patience),   TEST(time_of_the_store),   TEST(given),          TEST(pace),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

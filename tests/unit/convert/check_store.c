@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 #include "store/client/store_address.h"
 #include "store/client/store_directory.h"
@@ -27,13 +28,12 @@
 #include "gsym/read/reader.h"
 #include "tests/unit/gsym/sample.h"
 
-static void get_and_put(void **state)
+TEST(get_and_put)
 {
 	static char large[3 << 20];
 	struct fixture f;
 	struct store_reply written, reply;
 	int fd = file_of("", 0);
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(get(f.store, "gsymfs1/ab/abcd.gsym", 100, fd, NULL), -ENOENT);
 	assert_int_equal(head(f.store, "gsymfs1/ab/abcd.gsym", NULL), -ENOENT);
@@ -78,11 +78,10 @@ static int delete_object(struct store *store, const char *name, const char *etag
 	return reply.err;
 }
 
-static void conditions(void **state)
+TEST(conditions)
 {
 	struct fixture f;
 	struct store_reply first, second, third;
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(put(f.store, "a/x", "1", STORE_IF_MATCH, "\"none\"", NULL), -ENOENT);
 	assert_int_equal(put(f.store, "a/x", "1", STORE_IF_ABSENT, NULL, &first), 0);
@@ -144,12 +143,11 @@ static void *run_racer(void *arg)
 	return NULL;
 }
 
-static void races(void **state)
+TEST(races)
 {
 	struct fixture f;
 	struct racer racers[RACERS];
 	struct race *race = calloc(1, sizeof(*race));
-	(void)state;
 	assert_non_null(race);
 	fixture_open(&f);
 	race->stores[0] = f.store;
@@ -171,12 +169,11 @@ static void races(void **state)
 }
 
 /* A host that ended while it replaced an object keeps others from it for a minute, by the server's clock. */
-static void stale_claim(void **state)
+TEST(stale_claim)
 {
 	struct fixture f;
 	struct store_reply reply;
 	char path[512], etag[STORE_ETAG_SIZE];
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, &reply), 0);
 	memcpy(etag, reply.etag, sizeof(etag));
@@ -222,12 +219,11 @@ static unsigned count_lines(int fd, const char *with)
 	return n;
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	struct fixture f;
 	char path[512];
 	int fd = file_of("", 0);
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(list(f.store, "", 1000, fd), 0);
 	assert_true(file_is(fd, "", 0));
@@ -283,13 +279,12 @@ static void *leave_early(void *arg)
 }
 
 /* Requests that end at any moment leave nothing that the next could stumble over. */
-static void hurried(void **state)
+TEST(hurried)
 {
 	struct fixture f;
 	pthread_t threads[RACERS];
 	void *failed;
 	uint64_t ended = 0;
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
 	for (unsigned i = 0; i < RACERS; i++)
@@ -309,7 +304,7 @@ static void hurried(void **state)
 }
 
 /* What is used changes neither its tag nor its time. */
-static void use(void **state)
+TEST(use)
 {
 	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 2000, .tv_nsec = 3}};
 	struct fixture f;
@@ -317,7 +312,6 @@ static void use(void **state)
 	struct stat st;
 	char path[512];
 	int fd = file_of("", 0);
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
 	path_of(&f, "x", path);
@@ -335,13 +329,12 @@ static void use(void **state)
 
 /* ---- What is refused ---- */
 
-static void limits(void **state)
+TEST(limits)
 {
 	struct fixture f;
 	struct store_reply reply;
 	char name[STORE_NAME_SIZE + 1];
 	int fd = file_of("", 0);
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(put(f.store, "x", "12345", STORE_ALWAYS, NULL, NULL), 0);
 	assert_int_equal(get(f.store, "x", 4, fd, NULL), -EFBIG);
@@ -365,14 +358,13 @@ static void limits(void **state)
 }
 
 /* What a name leads to that is no object: none of it is waited for, read, or followed. */
-static void no_objects(void **state)
+TEST(no_objects)
 {
 	static const char *const names[] = {"fifo", "dir", "link", "socket"};
 	struct fixture f;
 	char path[512];
 	int fd = file_of("", 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	(void)state;
 	fixture_open(&f);
 	path_of(&f, "fifo", path);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -423,13 +415,12 @@ static void put_object(struct store *store, enum object_kind kind, struct span p
 	close(request.fd);
 }
 
-static void objects(void **state)
+TEST(objects)
 {
 	static uint8_t zeros[100000];
 	const struct span text = {zeros, sizeof(zeros)};
 	struct fixture f;
 	uint64_t size;
-	(void)state;
 	fixture_open(&f);
 	put(f.store, "x", "no object", STORE_ALWAYS, NULL, NULL);
 	int fd = file_of("", 0);
@@ -466,13 +457,12 @@ static void make_gsym(void **ret_data, size_t *ret_size, uint64_t *ret_name)
 }
 
 /* A conversion with a record that cannot be decoded does not pass. */
-static void conversions(void **state)
+TEST(conversions)
 {
 	struct fixture f;
 	void *data;
 	size_t size;
 	uint64_t got, name;
-	(void)state;
 	fixture_open(&f);
 	make_gsym(&data, &size, &name);
 	put_object(f.store, OBJECT_CONVERSION, (struct span){data, size}, true);
@@ -497,7 +487,7 @@ static int check(const char *address)
 	return store_options_check(&options, NULL);
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	static const char *const good[] = {"/dir",
 					   "/dir with spaces/\xc3\xa9",
@@ -521,7 +511,6 @@ static void addresses(void **state)
 					  "https://ho\nst/",
 					  "s3://bucket:80/",
 					  "s3:///prefix"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_int_equal(check(good[i]), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -531,7 +520,7 @@ static void addresses(void **state)
 	assert_int_equal(store_scheme_of("http://host"), STORE_HTTP);
 }
 
-static void options(void **state)
+TEST(options)
 {
 	static char path[5000];
 	const struct store_options token = {.address = "/dir", .bearer_file = "/token"},
@@ -542,7 +531,6 @@ static void options(void **state)
 					    .cert_file = "/cert",
 					    .key_file = "/key",
 					    .ca_file = "/ca"};
-	(void)state;
 	assert_int_equal(store_options_check(&token, NULL), -EINVAL);
 	assert_int_equal(store_options_check(&relative, NULL), -EINVAL);
 	assert_int_equal(store_options_check(&key, NULL), -EINVAL);
@@ -552,12 +540,11 @@ static void options(void **state)
 }
 
 /* Who can write to the directory could forge the answers of all hosts. */
-static void owners(void **state)
+TEST(owners)
 {
 	struct fixture f;
 	struct store *store;
 	char path[512];
-	(void)state;
 	fixture_open(&f);
 	const struct store_options here = {.address = f.directory}, none = {.address = path};
 	assert_int_equal(chmod(f.directory, 0770), 0);
@@ -578,11 +565,10 @@ static void owners(void **state)
 }
 
 /* What earlier versions kept there is noticed. */
-static void old_layout(void **state)
+TEST(old_layout)
 {
 	struct fixture f;
 	char path[512];
-	(void)state;
 	fixture_open(&f);
 	int dir = store_directory_open(f.directory, NULL);
 	assert_false(store_directory_is_old(dir));
@@ -595,11 +581,10 @@ static void old_layout(void **state)
 
 /* ---- Abilities ---- */
 
-static void abilities(void **state)
+TEST(abilities)
 {
 	struct fixture f;
 	struct store_abilities known;
-	(void)state;
 	fixture_open(&f);
 	store_abilities(f.store, &known);
 	assert_false(known.is_known);
@@ -618,11 +603,10 @@ static void abilities(void **state)
 }
 
 /* The process has no capabilities, so that not even root's writes where it may not. */
-static void read_only(void **state)
+TEST(read_only)
 {
 	struct fixture f;
 	struct store_abilities known;
-	(void)state;
 	if (SANITIZER && geteuid() == 0)
 		skip();
 	fixture_open(&f);
@@ -641,11 +625,10 @@ static void read_only(void **state)
 
 /* ---- The end ---- */
 
-static void stops(void **state)
+TEST(stops)
 {
 	struct fixture f;
 	int err = 0, fd = file_of("", 0);
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
 	assert_int_equal(write(f.stop[1], "", 1), 1);
@@ -672,13 +655,12 @@ static void stops(void **state)
 	fixture_close(&f);
 }
 
-static void limits_waits(void **state)
+TEST(limits_waits)
 {
 	struct fixture f;
 	struct store_reply reply;
 	int err = 0, fd = file_of("", 0);
 	const struct store_request request = {.operation = STORE_GET, .name = "x", .fd = fd, .size = 100};
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
 	pid_t pid = store_process();
@@ -694,11 +676,10 @@ static void limits_waits(void **state)
 }
 
 /* Neither process nor thread is there before the first request. */
-static void starts_late(void **state)
+TEST(starts_late)
 {
 	struct fixture f;
 	pid_t found[4];
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(children(found, 4), 0);
 	fixture_close(&f);
@@ -711,15 +692,6 @@ static void starts_late(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(get_and_put),  cmocka_unit_test(conditions),  cmocka_unit_test(races),
-		cmocka_unit_test(stale_claim),  cmocka_unit_test(lists),       cmocka_unit_test(limits),
-		cmocka_unit_test(hurried),      cmocka_unit_test(use),         cmocka_unit_test(no_objects),
-		cmocka_unit_test(objects),      cmocka_unit_test(conversions), cmocka_unit_test(addresses),
-		cmocka_unit_test(options),      cmocka_unit_test(owners),      cmocka_unit_test(old_layout),
-		cmocka_unit_test(abilities),    cmocka_unit_test(read_only),   cmocka_unit_test(stops),
-		cmocka_unit_test(limits_waits), cmocka_unit_test(starts_late),
-	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "store/client/store.h"
+#include "tests/lib/unit.h"
 #include "work/worker/worker.h"
 
 enum {
@@ -144,7 +145,7 @@ static void expect_closed(int other)
 
 /* ---- Starting ---- */
 
-static void starting(void **state)
+TEST(starting)
 {
 	static const struct {
 		struct worker_store config;
@@ -168,7 +169,6 @@ static void starting(void **state)
 		 "s3://bucket/a - - - - - 0",
 		 "limits 1024 0 all s3 sandbox with - - - - - -"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		with.credentials = table[i].credentials;
 		struct worker_reply reply = open_store(&table[i].config);
@@ -180,9 +180,8 @@ static void starting(void **state)
 }
 
 /* It says why, and ends. */
-static void cannot_start(void **state)
+TEST(cannot_start)
 {
-	(void)state;
 	with.limits_err = -EPERM;
 	struct worker_reply reply = open_store(&directory);
 	assert_int_equal(reply.error, EPERM);
@@ -201,10 +200,9 @@ static void cannot_start(void **state)
 	expect_end_by_itself(1);
 }
 
-static void no_store(void **state)
+TEST(no_store)
 {
 	struct worker_store m = directory;
-	(void)state;
 	start_process();
 	expect_end(1);
 	start_process();
@@ -219,7 +217,7 @@ static void no_store(void **state)
 
 #define LIMITS "1000 2000 10000 4321, goes on"
 
-static void transfers(void **state)
+TEST(transfers)
 {
 	static const struct {
 		unsigned operation;
@@ -239,7 +237,6 @@ static void transfers(void **state)
 		{WORKER_STORE_PROBE, "no", false, "2 0 'no' '' no 17, " LIMITS, 0},
 		{WORKER_STORE_PROBE, "tell", false, "2 0 'tell' '' no 17, " LIMITS, 0, EIO},
 	};
-	(void)state;
 	begin();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		int other = -1, fd = table[i].has_file ? make_file(&other) : -1;
@@ -256,7 +253,7 @@ static void transfers(void **state)
 	expect_end(0);
 }
 
-static void conditions(void **state)
+TEST(conditions)
 {
 	struct worker_request m = {.head.serial = SERIAL,
 				   .operation = STORE_DELETE,
@@ -264,7 +261,6 @@ static void conditions(void **state)
 				   .ms = 1,
 				   .name = "tell",
 				   .etag = "\"tag\""};
-	(void)state;
 	begin();
 	assert_int_equal(worker_send(served.sock, &m.head, WORKER_REQUEST, -1), 0);
 	assert_string_equal(receive_reply(SERIAL).text,
@@ -272,10 +268,9 @@ static void conditions(void **state)
 	expect_end(0);
 }
 
-static void replies(void **state)
+TEST(replies)
 {
 	union worker_message msg;
-	(void)state;
 	begin();
 	struct worker_reply reply = ask(STORE_HEAD, "fails", -1);
 	assert_int_equal(reply.error, EREMOTEIO);
@@ -296,10 +291,9 @@ static void replies(void **state)
 }
 
 /* Only what the client may receive, and send back, is sent. */
-static void tags(void **state)
+TEST(tags)
 {
 	static const char *const lengths[] = {"long/1", "long/126", "long/127"};
-	(void)state;
 	begin();
 	for (unsigned i = 0; known_etags[i]; i++) {
 		char name[16];
@@ -313,7 +307,7 @@ static void tags(void **state)
 }
 
 /* Of what was received as an object its records are checked. */
-static void objects(void **state)
+TEST(objects)
 {
 	static const struct {
 		const char *name;
@@ -327,7 +321,6 @@ static void objects(void **state)
 		{"object/1", STORE_GET, 0, 0, 1, 8},        {"object/2", STORE_GET, 1, EFBIG, 2, 255},
 		{"fails", STORE_GET, 1, EREMOTEIO, 3, 255},
 	};
-	(void)state;
 	begin();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct worker_request m = {.head.serial = SERIAL + i,
@@ -381,9 +374,8 @@ static void expect_outcome(unsigned i, int error)
 }
 
 /* As many as are allowed; one that ends makes room for another before its reply is there. */
-static void several(void **state)
+TEST(several)
 {
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
 		begin_held(i);
@@ -410,9 +402,8 @@ static void several(void **state)
 	expect_end(0);
 }
 
-static void canceling(void **state)
+TEST(canceling)
 {
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
 		begin_held(i);
@@ -430,9 +421,8 @@ static void canceling(void **state)
 	expect_end(0);
 }
 
-static void no_thread(void **state)
+TEST(no_thread)
 {
-	(void)state;
 	with.fails_at = 2;
 	begin();
 	begin_held(0);
@@ -453,9 +443,8 @@ static void no_thread(void **state)
 /* ---- The end ---- */
 
 /* The client sends no more: what is under way is cancelled, and answered before the process ends. */
-static void ends_its_side(void **state)
+TEST(ends_its_side)
 {
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 3; i++)
 		begin_held(i);
@@ -478,9 +467,8 @@ static void ends_its_side(void **state)
 }
 
 /* The client has gone: nothing can be answered. */
-static void client_has_gone(void **state)
+TEST(client_has_gone)
 {
-	(void)state;
 	begin();
 	begin_held(0);
 	expect_end(1);
@@ -488,11 +476,10 @@ static void client_has_gone(void **state)
 }
 
 /* The process ends at once: what is under way is not answered. */
-static void wrong_messages(void **state)
+TEST(wrong_messages)
 {
 	struct worker_store store = directory;
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
-	(void)state;
 	for (unsigned wrong = 0; wrong < 11; wrong++) {
 		with.no_stdin = wrong % 2;
 		begin();
@@ -511,9 +498,8 @@ static void wrong_messages(void **state)
 }
 
 /* A file may have any number. */
-static void first_descriptor(void **state)
+TEST(first_descriptor)
 {
-	(void)state;
 	with.no_stdin = true;
 	with.fails_at = 2;
 	begin();
@@ -535,24 +521,4 @@ static void first_descriptor(void **state)
 	expect_end(0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(starting, set_up),
-		cmocka_unit_test_setup(cannot_start, set_up),
-		cmocka_unit_test_setup(no_store, set_up),
-		cmocka_unit_test_setup(transfers, set_up),
-		cmocka_unit_test_setup(conditions, set_up),
-		cmocka_unit_test_setup(replies, set_up),
-		cmocka_unit_test_setup(tags, set_up),
-		cmocka_unit_test_setup(objects, set_up),
-		cmocka_unit_test_setup(several, set_up),
-		cmocka_unit_test_setup(canceling, set_up),
-		cmocka_unit_test_setup(no_thread, set_up),
-		cmocka_unit_test_setup(ends_its_side, set_up),
-		cmocka_unit_test_setup(client_has_gone, set_up),
-		cmocka_unit_test_setup(wrong_messages, set_up),
-		cmocka_unit_test_setup(first_descriptor, set_up),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, NULL)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 #include "store/client/lease.h"
 #include "store/client/store_call.h"
@@ -95,12 +96,11 @@ static int result(struct store_call *call)
 }
 
 /* The process ends in the middle: a failure, and the next request finds another process. */
-static void killed(void **state)
+TEST(killed)
 {
 	struct fixture f;
 	struct store_call *calls[5];
 	int fd = file_of("", 0);
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
 	assert_false(store_has_begun(calls[0]));
@@ -116,13 +116,12 @@ static void killed(void **state)
 }
 
 /* Another directory takes the place of the store's: each request says so, and the next is for the new one. */
-static void replaced(void **state)
+TEST(replaced)
 {
 	struct fixture f;
 	struct store_call *calls[5];
 	char away[512];
 	int fd = file_of("", 0);
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
 	snprintf(away, sizeof(away), "%s.away", f.directory);
@@ -144,12 +143,11 @@ static void replaced(void **state)
 }
 
 /* One that crashes each time is left alone. */
-static void crashes(void **state)
+TEST(crashes)
 {
 	struct fixture f;
 	int fd = file_of("", 0);
 	char text[400];
-	(void)state;
 	fixture_open(&f);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
@@ -170,12 +168,11 @@ static void crashes(void **state)
 }
 
 /* While the process says nothing requests end in their time, and it is replaced in the end. */
-static void stopped(void **state)
+TEST(stopped)
 {
 	struct fixture f;
 	struct store_reply reply;
 	int fd = file_of("", 0);
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	struct store_call *late = begin(f.store, fd, 100), *left = begin(f.store, fd, 0);
 	assert_false(store_wait(left, monotonic_ms() + 10, &reply)); /* a caller may wait as it likes */
@@ -200,12 +197,11 @@ static void stopped(void **state)
 }
 
 /* Requests that are not sent yet end in their time; until then their thread sleeps. */
-static void queued(void **state)
+TEST(queued)
 {
 	struct fixture f;
 	struct store_call *sent[WORKER_STORE_TRANSFERS], *late[3];
 	int fd = file_of("", 0);
-	(void)state;
 	open_stopped(&f);
 	begin_and_send(f.store, fd, sent, ARRAY_SIZE(sent));
 	atomic_store(&hurried, 0);
@@ -221,13 +217,12 @@ static void queued(void **state)
 }
 
 /* A client that ends does not wait for a process that is stopped. */
-static void closes(void **state)
+TEST(closes)
 {
 	struct fixture f;
 	struct store_reply reply;
 	struct store_call *calls[20];
 	int fd = file_of("", 0);
-	(void)state;
 	open_stopped(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		calls[i] = begin(f.store, fd, 0);
@@ -243,12 +238,11 @@ static void closes(void **state)
 }
 
 /* Nor does one that cancels its requests, of which only so many are kept. */
-static void queue(void **state)
+TEST(queue)
 {
 	struct fixture f;
 	struct store_call *calls[STORE_QUEUE_MAX];
 	int err = 0, fd = file_of("", 0);
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		calls[i] = begin(f.store, fd, 0);
@@ -269,11 +263,10 @@ static void queue(void **state)
 }
 
 /* Callers that find another way before an answer comes: a server that makes them is not asked any more. */
-static void overdue(void **state)
+TEST(overdue)
 {
 	struct fixture f;
 	int fd = file_of("", 0);
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	for (unsigned i = 0; i < 3; i++) {
 		struct store_reply reply;
@@ -291,12 +284,11 @@ static void overdue(void **state)
 }
 
 /* The same if they do not wait for so long: the server has its time all the same. */
-static void cut_short(void **state)
+TEST(cut_short)
 {
 	struct fixture f;
 	int fd = file_of("", 0);
 	char text[400];
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	/* One after the other; more than three if it takes this machine longer to find them overdue. */
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && store_is_up(f.store); i++) {
@@ -317,13 +309,12 @@ static void cut_short(void **state)
 }
 
 /* Those that a server has at the same time are one failure, however many they are. */
-static void overdue_together(void **state)
+TEST(overdue_together)
 {
 	struct fixture f;
 	struct store_call *calls[5];
 	struct store_reply reply;
 	int fd = file_of("", 0);
-	(void)state;
 	pid_t pid = open_stopped(&f);
 	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
 	assert_false(store_wait(calls[0], monotonic_ms() + LEASE_HEDGE_MS, &reply));
@@ -338,11 +329,10 @@ static void overdue_together(void **state)
 }
 
 /* A server that answers others in time is not too slow, but has much to do. */
-static void busy(void **state)
+TEST(busy)
 {
 	struct store store = {.prompt = 0};
 	struct flight early = {.sent = 1000}, next = {.sent = 1000 + LEASE_HEDGE_MS};
-	(void)state;
 	mutex_init(&store.lock, LOCK_STORE);
 	mutex_lock(&store.lock);
 	store.prompt = 1001;
@@ -357,11 +347,10 @@ static void busy(void **state)
 }
 
 /* Started before the first request, so that this waits for neither the process nor what it finds out. */
-static void prepared(void **state)
+TEST(prepared)
 {
 	struct fixture f;
 	struct store_abilities can = {.is_known = false};
-	(void)state;
 	fixture_open(&f);
 	store_prepare(f.store);
 	for (int64_t until = monotonic_ms() + SOON_MS; !can.is_known; poll(NULL, 0, 1)) {
@@ -374,10 +363,9 @@ static void prepared(void **state)
 }
 
 /* That no thread can be started is a fault of this machine: not "another host was first", as -EAGAIN says. */
-static void no_thread(void **state)
+TEST(no_thread)
 {
 	struct fixture f;
-	(void)state;
 	fixture_open(&f);
 	has_no_threads = true;
 	store_prepare(f.store);
@@ -391,12 +379,11 @@ static void no_thread(void **state)
 }
 
 /* A program that cannot be started is a store that fails, and is not asked again for a while. */
-static void no_program(void **state)
+TEST(no_program)
 {
 	struct fixture f;
 	const char *program = fixture_program;
 	char text[400];
-	(void)state;
 	fixture_program = "/nonexistent/gsym";
 	fixture_open(&f);
 	fixture_program = program;
@@ -413,11 +400,10 @@ static void no_program(void **state)
 }
 
 /* Nor one that is no worker. */
-static void other_program(void **state)
+TEST(other_program)
 {
 	struct fixture f;
 	const char *program = fixture_program;
-	(void)state;
 	fixture_program = "/bin/true";
 	fixture_open(&f);
 	fixture_program = program;
@@ -426,10 +412,9 @@ static void other_program(void **state)
 }
 
 /* The directory went away, or to another user, after it was checked. */
-static void directory_changes(void **state)
+TEST(directory_changes)
 {
 	struct fixture f;
-	(void)state;
 	fixture_open(&f);
 	assert_int_equal(chmod(f.directory, 0777), 0);
 	assert_true(head(f.store, "x", NULL) < 0);
@@ -439,11 +424,10 @@ static void directory_changes(void **state)
 }
 
 /* How long a transfer may take depends on its size, and on how fast others were. */
-static void rates(void **state)
+TEST(rates)
 {
 	struct store_process process = {.rate = 0};
 	const uint64_t mb = 1 << 20;
-	(void)state;
 	assert_int_equal(store_process_limit(&process, 0), 10000);
 	assert_int_equal(store_process_limit(&process, UINT64_MAX), 600000);
 	assert_in_range(store_process_limit(&process, mb), 10001, 60000); /* until something is known */
@@ -461,17 +445,6 @@ static void rates(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed),        cmocka_unit_test(replaced),
-		cmocka_unit_test(crashes),       cmocka_unit_test(stopped),
-		cmocka_unit_test(queued),        cmocka_unit_test(closes),
-		cmocka_unit_test(queue),         cmocka_unit_test(overdue),
-		cmocka_unit_test(cut_short),     cmocka_unit_test(overdue_together),
-		cmocka_unit_test(busy),          cmocka_unit_test(prepared),
-		cmocka_unit_test(no_thread),     cmocka_unit_test(no_program),
-		cmocka_unit_test(other_program), cmocka_unit_test(directory_changes),
-		cmocka_unit_test(rates),
-	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

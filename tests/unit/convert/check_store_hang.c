@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 
 /* ---- The file server ---- */
@@ -211,7 +212,7 @@ static void begin(struct mounted *m)
 	m->f.store = fixture_store(&m->f);
 }
 
-static void stops(void **state)
+TEST(stops)
 {
 	struct mounted *m = *state;
 	struct store_reply reply;
@@ -243,7 +244,7 @@ static void stops(void **state)
 }
 
 /* The others go on, and the process is not killed for it. */
-static void one_hangs(void **state)
+TEST(one_hangs)
 {
 	struct mounted *m = *state;
 	struct store_reply reply;
@@ -263,10 +264,10 @@ static void one_hangs(void **state)
 	close(fd);
 }
 
+EACH_TEST(set_up, tear_down)
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(stops, set_up, tear_down),
-					   cmocka_unit_test_setup_teardown(one_hangs, set_up, tear_down)};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "work/cache/cache_key.h"
 #include "convert/object/sha256.h"
 #include "work/types/convert_types.h"
@@ -51,9 +50,8 @@ static struct store_key key_of(const struct store_facts *facts)
 	return key;
 }
 
-static void record(void **state)
+TEST(record)
 {
-	(void)state;
 	char expected[1024];
 	struct store_facts facts = known_facts();
 	int n = snprintf(expected, sizeof(expected),
@@ -73,9 +71,8 @@ static void record(void **state)
 	assert_true(key.is_content);
 }
 
-static void sample(void **state)
+TEST(sample)
 {
-	(void)state;
 	struct store_facts facts = known_facts();
 	facts.source.digest = NULL;
 	facts.source.sample[0] = 0x12;
@@ -97,9 +94,8 @@ static void sample(void **state)
 }
 
 /* With the content, it does not matter where a file is and whose it is; without, it does. */
-static void place(void **state)
+TEST(place)
 {
-	(void)state;
 	struct store_facts facts = known_facts();
 	for (int known = 1; known >= 0; known--) {
 		facts.source.digest = known ? source_digest : NULL;
@@ -116,9 +112,8 @@ static void place(void **state)
 	}
 }
 
-static void every_fact(void **state)
+TEST(every_fact)
 {
-	(void)state;
 	struct store_facts facts[12];
 	struct store_key keys[12];
 	size_t n = 0;
@@ -145,9 +140,8 @@ static void every_fact(void **state)
 }
 
 /* A path may hold any byte: it cannot add a line. */
-static void hostile_path(void **state)
+TEST(hostile_path)
 {
-	(void)state;
 	struct store_facts one = known_facts(), other = known_facts();
 	one.source.digest = other.source.digest = NULL;
 	other.binary.path = NULL;
@@ -159,9 +153,8 @@ static void hostile_path(void **state)
 	text_deinit(&made);
 }
 
-static void names(void **state)
+TEST(names)
 {
-	(void)state;
 	struct store_key key, parsed;
 	char name[STORE_NAME_SIZE];
 	memcpy(key.digest, source_digest, sizeof(key.digest));
@@ -178,9 +171,8 @@ static void names(void **state)
 	assert_memory_equal(parsed.digest, key.digest, STORE_DIGEST);
 }
 
-static void other_names(void **state)
+TEST(other_names)
 {
-	(void)state;
 	static const char *const others[] = {
 		"",
 		"ac/",
@@ -204,14 +196,4 @@ static void other_names(void **state)
 		assert_false(store_name_parse(cut, &parsed));
 		free(cut);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(record),      cmocka_unit_test(sample),       cmocka_unit_test(place),
-		cmocka_unit_test(every_fact),  cmocka_unit_test(hostile_path), cmocka_unit_test(names),
-		cmocka_unit_test(other_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 static const char violates[] = "the process of the store is not of this version, or violates the protocol",
 		  gone[] = "the process of the store has ended";
@@ -16,9 +17,8 @@ static const char violates[] = "the process of the store is not of this version,
 /* ---- The process ---- */
 
 /* It is started when it is needed, and asked when it can use the store. */
-static void started(void **state)
+TEST(started)
 {
-	(void)state;
 	EVENTS_ARE({5, GET, 'a'}, {6, HEAD, 'b'}, {10, READY}, {20, OPENED}, {30, REPLY, 'a', .size = 7},
 		   {40, REPLY, 'b', -ENOENT});
 	expect("5:start 20:a:get:30000 b:head:10000 30:rate(7,10) a=ok! 40:b=ENOENT! 140:end(200)");
@@ -32,9 +32,8 @@ static void started(void **state)
 	expect("60000:wake 70000:end(200)");
 }
 
-static void not_started(void **state)
+TEST(not_started)
 {
-	(void)state;
 	with.start_err = -ECHILD;
 	EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, {5, DELETE, 'c'});
 	assert_null(store_loop(&store));
@@ -44,7 +43,7 @@ static void not_started(void **state)
 }
 
 /* Why it cannot use the store: each would have the next request start another. */
-static void not_opened(void **state)
+TEST(not_opened)
 {
 	static const struct {
 		struct loop_event said;
@@ -67,7 +66,6 @@ static void not_opened(void **state)
 		{{10, BEGUN}, "0:start 10:kill a=EREMOTEIO! b=EREMOTEIO 110:end(200)", violates},
 		{{10, REPLY, '?'}, "0:start 10:kill a=EREMOTEIO! b=EREMOTEIO 110:end(200)", violates},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, rows[i].said);
 		assert_null(store_loop(&store));
@@ -80,7 +78,7 @@ static void not_opened(void **state)
 }
 
 /* All fails, the requests that wait as well: the next process would say the same. */
-static void violations(void **state)
+TEST(violations)
 {
 	static const struct loop_event rows[] = {
 		{10, OPENED},         {10, OPENED, .err = -EIO},
@@ -88,7 +86,6 @@ static void violations(void **state)
 		{10, BEGUN, '?'},     {10, PROGRESS, 'a'},
 		{10, READY, .ms = 1}, {10, REPLY, 'a', .size = ASKED + 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t n = 0;
 		open_process();
@@ -107,9 +104,8 @@ static void violations(void **state)
 }
 
 /* What is under way fails, and counts once; what waits is for the next process. */
-static void replaced(void **state)
+TEST(replaced)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, {5, REPLY, 'a', -ESTALE}, {20, GET, 'c'});
 	open_process();
 	expect("0:a:get:30000 b:put:10100 5:log1(store '/srv': why: opening it again) kill a=EREMOTEIO! "
@@ -125,9 +121,8 @@ static void replaced(void **state)
 }
 
 /* The same if it ends. */
-static void ended(void **state)
+TEST(ended)
 {
-	(void)state;
 	for (int err = -EPROTO; err <= 0; err += EPROTO) {
 		EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, {5, CLOSED, .err = err}, {20, GET, 'c'},
 			   {25, OPENED}, {30, REPLY, 'c'});
@@ -139,7 +134,7 @@ static void ended(void **state)
 
 /* ---- Sending ---- */
 
-static void limits(void **state)
+TEST(limits)
 {
 	static const struct {
 		struct loop_event asked;
@@ -153,7 +148,6 @@ static void limits(void **state)
 		{{0, PUT, 'a', .size = 50, .ms = 77}, "0:a:put:77"},
 		{{0, GET, 'a', .ms = 1}, "0:a:get:1"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[64];
 		open_process();
@@ -167,10 +161,9 @@ static void limits(void **state)
 }
 
 /* The file goes with the request, and is closed then. */
-static void files(void **state)
+TEST(files)
 {
 	int fd = memfd_create("sent", MFD_CLOEXEC), input = dup(STDIN_FILENO);
-	(void)state;
 	assert_true(fd > STDERR_FILENO);
 	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
 	EVENTS_ARE({0, PUT, 'a', .fd = fd}, {0, PUT, 'b', .fd = -1}, {0, HEAD, 'c'}, {1, REPLY, 'a', -EIO},
@@ -187,10 +180,9 @@ static void files(void **state)
 }
 
 /* As many as the process takes, in their order; the rest waits for one that has ended. */
-static void many(void **state)
+TEST(many)
 {
 	size_t n = 0;
-	(void)state;
 	for (char c = 'a'; c <= 'j'; c++)
 		with.events[n++] = (struct loop_event){0, HEAD, c};
 	with.events[n++] = (struct loop_event){5, REPLY, 'c'};
@@ -205,9 +197,8 @@ static void many(void **state)
 }
 
 /* The process has closed its socket, and all is lost. */
-static void not_sent(void **state)
+TEST(not_sent)
 {
-	(void)state;
 	with.send_fails_at = 1;
 	EVENTS_ARE({0, GET, 'a'}, {0, GET, 'b'}, {10, OPENED}, {20, REPLY, 'b', -EIO});
 	open_process();
@@ -230,9 +221,8 @@ static void not_sent(void **state)
 
 /* ---- Answers ---- */
 
-static void replies(void **state)
+TEST(replies)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {5, REPLY, 'a', .size = ASKED});
 	open_process();
 	assert_null(store_loop(&store));
@@ -252,7 +242,7 @@ static void replies(void **state)
 }
 
 /* Bytes that were moved, by which limits of others are set; those on their way, if their number is known. */
-static void rates(void **state)
+TEST(rates)
 {
 	static const struct {
 		struct loop_event asked, begun, reply;
@@ -269,7 +259,6 @@ static void rates(void **state)
 		{{0, HEAD, 'a'}, {2, BEGUN, 'a'}, {5, REPLY, 'a', .size = 1000}, "rate(0,5)"},
 		{{0, DELETE, 'a'}, {2, BEGUN, 'a'}, {5, REPLY, 'a', .size = 1000}, "rate(0,5)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[64];
 		EVENTS_ARE(rows[i].asked, rows[i].begun, rows[i].reply);
@@ -296,7 +285,7 @@ static void rates(void **state)
 }
 
 /* When the server has last answered within a quarter of a second: the first byte, or that of the whole. */
-static void prompt(void **state)
+TEST(prompt)
 {
 	static const struct {
 		struct loop_event said[2];
@@ -311,7 +300,6 @@ static void prompt(void **state)
 		{{{20, REPLY, 'a', -EREMOTEIO}}, 0}, /* no answer of a server that works */
 		{{{20, REPLY, 'a', -ETIMEDOUT}}, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		EVENTS_ARE({0, GET, 'a'}, rows[i].said[0], rows[i].said[1]);
 		open_process();
@@ -323,9 +311,8 @@ static void prompt(void **state)
 }
 
 /* Each answer begins once: a second beginning would have a limit of its own. */
-static void begins_again(void **state)
+TEST(begins_again)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {10, BEGUN, 'a', .size = 50}, {20, BEGUN, 'a', .size = 50});
 	open_process();
 	assert_null(store_loop(&store));
@@ -333,9 +320,8 @@ static void begins_again(void **state)
 }
 
 /* One that does not cease to speak is not listened to for ever. */
-static void floods(void **state)
+TEST(floods)
 {
-	(void)state;
 	with.floods = 1000;
 	EVENTS_ARE({0, GET, 'a'}, {5, BEGUN, 'a'}, {6, REPLY, 'a', -EIO});
 	open_process();
@@ -346,9 +332,8 @@ static void floods(void **state)
 
 /* ---- Requests that their callers have left ---- */
 
-static void left(void **state)
+TEST(left)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, {10, LEAVE, 'a'}, {20, HEAD, 'c'}, {30, REPLY, 'a'},
 		   {40, REPLY, 'b'}, {50, REPLY, 'c'});
 	open_process();
@@ -357,7 +342,7 @@ static void left(void **state)
 }
 
 /* One that only reads goes on until its answer begins, or is overdue. */
-static void watched(void **state)
+TEST(watched)
 {
 	static const struct {
 		struct loop_event said[2];
@@ -371,7 +356,6 @@ static void watched(void **state)
 		{{{300, REPLY, 'a', -ECANCELED}}, false, "251:wake left(7):ETIMEDOUT cancel:a 400:end(200)"},
 		{{{300, REPLY, 'a', -ECANCELED}}, true, "251:wake left(7):ECANCELED cancel:a 400:end(200)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[128];
 		with.is_fast = rows[i].is_fast;
@@ -385,7 +369,7 @@ static void watched(void **state)
 /* ---- The probe ---- */
 
 /* Before all else, and what depends on its result waits for it. */
-static void probe(void **state)
+TEST(probe)
 {
 	static const struct {
 		struct loop_event said;
@@ -397,7 +381,6 @@ static void probe(void **state)
 		{{20, REPLY, 'P', -EACCES}, "20:P=EACCES b:put:10100"},
 		{{20, BEGUN, 'P', .size = 5}, "11001:wake P=ETIMEDOUT cancel:P b:put:10100"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[256];
 		EVENTS_ARE({0, ABILITIES}, {0, GET, 'a'}, {0, PUT, 'b', .condition = STORE_IF_ABSENT},
@@ -414,9 +397,8 @@ static void probe(void **state)
 	}
 }
 
-static void no_probe(void **state)
+TEST(no_probe)
 {
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		store.config.bazel = i == 0;
 		store.is_stopped = i == 1;
@@ -445,9 +427,8 @@ static void no_probe(void **state)
 }
 
 /* What a process has found out is lost with it. */
-static void probed_again(void **state)
+TEST(probed_again)
 {
-	(void)state;
 	EVENTS_ARE({0, ABILITIES}, {5, REPLY, 'P', .size = 1}, {10, CLOSED}, {20, HEAD, 'a'}, {30, OPENED},
 		   {40, REPLY, 'P'}, {40, REPLY, 'a'});
 	open_process();
@@ -459,13 +440,4 @@ static void probed_again(void **state)
 	expect("0:P:10000 10:kill P=EREMOTEIO 110:end(200)");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(started), TEST(not_started), TEST(not_opened), TEST(violations), TEST(replaced),
-		TEST(ended),   TEST(limits),      TEST(files),      TEST(many),       TEST(not_sent),
-		TEST(replies), TEST(rates),       TEST(prompt),     TEST(floods),     TEST(begins_again),
-		TEST(left),    TEST(watched),     TEST(probe),      TEST(no_probe),   TEST(probed_again),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include "gsym/base/file_io.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/convert/key_files.h"
 
 enum { MOST = 64 << 20, LARGE = 3 << 20, SIZE = 152 };
@@ -124,7 +124,7 @@ static int inflate(struct object *object, uint64_t most)
 
 /* ---- What is written ---- */
 
-static void written_bytes(void **state)
+TEST(written_bytes)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, NULL);
@@ -166,7 +166,7 @@ static uint8_t *many_bytes(size_t size, bool compressible)
 	return bytes;
 }
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
@@ -194,9 +194,8 @@ static void round_trip(void **state)
 	trust_close(trust);
 }
 
-static void incompressible(void **state)
+TEST(incompressible)
 {
-	(void)state;
 	uint8_t *bytes = many_bytes(LARGE, false);
 	struct object object = make((struct span){bytes, LARGE}, true, NULL);
 	assert_int_equal(object.size, LARGE + OBJECT_TRAILER);
@@ -205,9 +204,8 @@ static void incompressible(void **state)
 	free(bytes);
 }
 
-static void full_disk(void **state)
+TEST(full_disk)
 {
-	(void)state;
 	struct store_key key = known_key();
 	struct gsym_diag diag = {""};
 	uint64_t size;
@@ -221,7 +219,7 @@ static void full_disk(void **state)
 
 /* ---- Damage ---- */
 
-static void every_truncation(void **state)
+TEST(every_truncation)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
@@ -238,7 +236,7 @@ static void every_truncation(void **state)
 	trust_close(trust);
 }
 
-static void every_bit(void **state)
+TEST(every_bit)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
@@ -260,9 +258,8 @@ static void every_bit(void **state)
 }
 
 /* Of a compressed object every damage is found as well, when it is inflated or then. */
-static void every_compressed_bit(void **state)
+TEST(every_compressed_bit)
 {
-	(void)state;
 	uint8_t *bytes = many_bytes(4096, true);
 	struct object object = make((struct span){bytes, 4096}, true, NULL);
 	uint8_t original[4096];
@@ -291,7 +288,7 @@ static void every_compressed_bit(void **state)
 	free(bytes);
 }
 
-static void another_key(void **state)
+TEST(another_key)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
@@ -307,9 +304,8 @@ static void another_key(void **state)
 	trust_close(trust);
 }
 
-static void another_revision(void **state)
+TEST(another_revision)
 {
-	(void)state;
 	struct object object = make(small, false, NULL);
 	flip(&object, (small.size + 168) * 8 + 1);
 	assert_int_equal(check_known(&object, NULL), -EPROTO);
@@ -319,7 +315,7 @@ static void another_revision(void **state)
 
 /* ---- Signatures ---- */
 
-static void is_unsigned(void **state)
+TEST(is_unsigned)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(NULL, files->trusted);
@@ -330,7 +326,7 @@ static void is_unsigned(void **state)
 	trust_close(trust);
 }
 
-static void foreign_signer(void **state)
+TEST(foreign_signer)
 {
 	struct key_files *files = *state;
 	char secret[128], public[128];
@@ -354,7 +350,7 @@ static void foreign_signer(void **state)
 }
 
 /* The signature of an object is of no use for another key, another kind or another payload. */
-static void replayed_signature(void **state)
+TEST(replayed_signature)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
@@ -382,7 +378,7 @@ static void replayed_signature(void **state)
 	trust_close(without);
 }
 
-static void broken_key_file(void **state)
+TEST(broken_key_file)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, NULL);
@@ -438,9 +434,8 @@ static size_t repeated_byte(uint8_t *to, unsigned blocks, uint32_t claim)
 	return (size_t)(at - to);
 }
 
-static void expanding_frame(void **state)
+TEST(expanding_frame)
 {
-	(void)state;
 	static uint8_t frame[10 + 4 * 1024];
 	size_t size = repeated_byte(frame, 1024, 128 << 20);
 	/* Claims more than is allowed: refused before a byte is written. */
@@ -460,9 +455,8 @@ static void expanding_frame(void **state)
 	assert_int_equal(inflate_forged(frame, size + 1, 1 << 20, MOST), -EBADMSG);
 }
 
-static void skippable_frames(void **state)
+TEST(skippable_frames)
 {
-	(void)state;
 	static uint8_t frames[64 << 10];
 	for (size_t at = 0; at < sizeof(frames); at += 8) {
 		store32(frames + at, 0x184d2a50, false);
@@ -476,9 +470,8 @@ static void skippable_frames(void **state)
 			 -EBADMSG);
 }
 
-static void large_window(void **state)
+TEST(large_window)
 {
-	(void)state;
 	uint8_t frame[64];
 	size_t size = repeated_byte(frame, 8, 1 << 20);
 	for (unsigned log = 17; log <= 41; log++) {
@@ -487,9 +480,8 @@ static void large_window(void **state)
 	}
 }
 
-static void two_frames(void **state)
+TEST(two_frames)
 {
-	(void)state;
 	uint8_t frame[256];
 	size_t one = ZSTD_compress(frame, sizeof(frame), payload, small.size, 3);
 	assert_false(ZSTD_isError(one));
@@ -502,11 +494,10 @@ static void two_frames(void **state)
 }
 
 /* What a frame holds has to be said in its header, so that nothing is decompressed that would be too much. */
-static void frame_without_size(void **state)
+TEST(frame_without_size)
 {
 	uint8_t frame[256] = {0};
 	ZSTD_CCtx *context = ZSTD_createCCtx();
-	(void)state;
 	for (int said = 0; said < 2; said++) {
 		ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, said);
 		size_t size = ZSTD_compress2(context, frame, sizeof(frame), payload, small.size);
@@ -521,20 +512,4 @@ static void frame_without_size(void **state)
 	ZSTD_freeCCtx(context);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(written_bytes),        TEST(round_trip),
-		TEST(incompressible),       TEST(full_disk),
-		TEST(every_truncation),     TEST(every_bit),
-		TEST(every_compressed_bit), TEST(another_key),
-		TEST(another_revision),     TEST(is_unsigned),
-		TEST(foreign_signer),       TEST(replayed_signature),
-		TEST(broken_key_file),      TEST(expanding_frame),
-		TEST(skippable_frames),     TEST(large_window),
-		TEST(two_frames),           TEST(frame_without_size),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

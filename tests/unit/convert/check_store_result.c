@@ -11,9 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { START = 1000000 /* ms */, TOOK = 70, READ_ONLY = 600000, AGAIN = 60000 };
 
@@ -82,10 +81,9 @@ static void end(enum store_operation operation, int err, uint64_t size, bool is_
 
 /* ---- One request ---- */
 
-static void done(void **state)
+TEST(done)
 {
 	eventfd_t count = 0;
-	(void)state;
 	end(STORE_GET, 0, 500, true);
 	assert_int_equal(call.state, CALL_DONE);
 	assert_int_equal(call.reply.size, 500);
@@ -131,9 +129,8 @@ static const struct {
 	{-EPERM, STORE_FAILED, SAYS_NOTHING},
 };
 
-static void counted(void **state)
+TEST(counted)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
 		end(STORE_LIST, meanings[i].err, 0, true);
 		store_count(&store, STORE_PUT, meanings[i].err);
@@ -148,7 +145,7 @@ static void counted(void **state)
 	}
 }
 
-static void bytes(void **state)
+TEST(bytes)
 {
 	static const struct {
 		enum store_operation operation;
@@ -160,7 +157,6 @@ static void bytes(void **state)
 		{STORE_PUT, 0, 0, 40, 0},   {STORE_PUT, -EEXIST, 0, 0, 0}, {STORE_HEAD, 0, 0, 0, 0},
 		{STORE_DELETE, 0, 0, 0, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		call.body = rows[i].body;
 		end(rows[i].operation, rows[i].err, 500, true);
@@ -171,9 +167,8 @@ static void bytes(void **state)
 }
 
 /* Where nothing may be written that is not tried again for a while. */
-static void read_only(void **state)
+TEST(read_only)
 {
-	(void)state;
 	end(STORE_PUT, -EACCES, 0, true);
 	assert_int_equal(store.read_only_until, now_ms + READ_ONLY);
 	again();
@@ -207,9 +202,8 @@ static void expect_tried(unsigned says, const char *reason)
 		assert_true(store.breaker.until >= now_ms + 10000);
 }
 
-static void one_that_decides(void **state)
+TEST(one_that_decides)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
 		try_once();
 		end(STORE_GET, meanings[i].err, 0, true);
@@ -241,10 +235,9 @@ static void one_that_decides(void **state)
 	}
 }
 
-static void closed(void **state)
+TEST(closed)
 {
 	static const unsigned in_a_row[] = {[WORKS] = 0, [FAILS] = 2, [SAYS_NOTHING] = 1};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
 		store.breaker.in_a_row = 1;
 		end(STORE_GET, meanings[i].err, 0, true);
@@ -254,9 +247,8 @@ static void closed(void **state)
 	}
 }
 
-static void released(void **state)
+TEST(released)
 {
-	(void)state;
 	for (unsigned is_same = 0; is_same < 2; is_same++) {
 		try_once();
 		call.changes = is_same ? 5 : 4;
@@ -269,9 +261,8 @@ static void released(void **state)
 }
 
 /* What the server says goes before what the errno says. */
-static void reasons(void **state)
+TEST(reasons)
 {
-	(void)state;
 	mutex_lock(&store.lock);
 	store_call_failed(&store, &call, -EREMOTEIO, "503", true);
 	mutex_unlock(&store.lock);
@@ -284,7 +275,7 @@ static void reasons(void **state)
 
 /* ---- The probe ---- */
 
-static void probes(void **state)
+TEST(probes)
 {
 	static const struct {
 		int err;
@@ -299,7 +290,6 @@ static void probes(void **state)
 		{-ETIMEDOUT, true, true, true, false, AGAIN, 0},
 		{-ENOENT, false, false, false, false, AGAIN, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		store.is_probing = true;
 		store.is_known = rows[i].was_known;
@@ -317,13 +307,4 @@ static void probes(void **state)
 	}
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(done),   TEST(counted),  TEST(bytes),   TEST(read_only), TEST(one_that_decides),
-		TEST(closed), TEST(released), TEST(reasons), TEST(probes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

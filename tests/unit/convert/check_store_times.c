@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 /* ---- Requests ---- */
 
 /* Until the first byte, if one is waited for; then by what is to come; or as long as the caller says. */
-static void late(void **state)
+TEST(late)
 {
 	static const struct {
 		struct loop_event asked, said;
@@ -37,7 +38,6 @@ static void late(void **state)
 		 "0:a:get:5000 6001:wake a=ETIMEDOUT! cancel:a"},
 		{{0, PUT, 'a', .ms = 5000}, {0}, "0:a:put:5000 6001:wake a=ETIMEDOUT! cancel:a"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[128];
 		const long end = strtol(strchr(rows[i].want, ' '), NULL, 10) + 1;
@@ -54,9 +54,8 @@ static void late(void **state)
 }
 
 /* Not when something else happens at the last moment. */
-static void just_in_time(void **state)
+TEST(just_in_time)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {0, GET, 'b'}, {4000, HEAD, 'c'}, {4001, REPLY, 'a', -EIO},
 		   {4001, REPLY, 'c', -EIO});
 	open_process();
@@ -65,9 +64,8 @@ static void just_in_time(void **state)
 }
 
 /* What waits to be sent ends in its time, which says nothing of the server. */
-static void late_in_the_queue(void **state)
+TEST(late_in_the_queue)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a', .ms = 100}, {0, GET, 'b'}, {0, GET, 'c', .ms = 50}, {0, PUT, 'd', .ms = 101},
 		   {100, OPENED}, {110, REPLY, 'b', -EIO}, {110, REPLY, 'd', -EIO});
 	expect("0:start 50:wake c=ETIMEDOUT 100:a=ETIMEDOUT b:get:30000 d:put:1 110:b=EIO! d=EIO! "
@@ -75,9 +73,8 @@ static void late_in_the_queue(void **state)
 }
 
 /* When nothing is left of its time it is sent all the same, with a limit, and ends there. */
-static void no_time_left(void **state)
+TEST(no_time_left)
 {
-	(void)state;
 	with.clock_step = 1;
 	EVENTS_ARE({0, HEAD, 'a', .ms = 2}, {5, REPLY, 'a', -EIO});
 	open_process();
@@ -88,9 +85,8 @@ static void no_time_left(void **state)
 
 /* ---- Processes ---- */
 
-static void slow_to_open(void **state)
+TEST(slow_to_open)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {19999, READY}, {20000, GET, 'b'});
 	with.end = 30000;
 	expect("0:start 20001:wake kill a=ETIMEDOUT! b=ETIMEDOUT 30000:end(200)");
@@ -99,7 +95,7 @@ static void slow_to_open(void **state)
 }
 
 /* It owes an answer, and has said nothing for five seconds: the next requests go to another. */
-static void silent(void **state)
+TEST(silent)
 {
 	static const struct {
 		struct loop_event said[2];
@@ -113,7 +109,6 @@ static void silent(void **state)
 		{{{20, HEAD, 'b'}, {4000, REPLY, 'b', -EIO}},
 		 "20:b:head:10000 4000:b=EIO! 5011:wake 6000:end(200)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char want[128];
 		EVENTS_ARE({0, GET, 'a'}, {10, LEAVE, 'a'}, rows[i].said[0], rows[i].said[1]);
@@ -135,7 +130,7 @@ static void silent(void **state)
 }
 
 /* It speaks, but can take no more: all that it does is over, and it does not say so. */
-static void without_room(void **state)
+TEST(without_room)
 {
 	static const struct {
 		char last_sent, last_left; /* requests, from a on */
@@ -145,7 +140,6 @@ static void without_room(void **state)
 		{'h', 'g', " 5011:wake 6000:z=ECANCELED h=ECANCELED! end(200)"},
 		{'g', 'g', " 5011:wake 6000:z=ECANCELED cancel:z end(200)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t n = 0;
 		for (char c = 'a'; c <= rows[i].last_sent; c++)
@@ -164,9 +158,8 @@ static void without_room(void **state)
 }
 
 /* One that does not end, even killed, is asked for each second. */
-static void not_ended(void **state)
+TEST(not_ended)
 {
-	(void)state;
 	with.hangs = true;
 	EVENTS_ARE({0, PREPARE}, {100, CLOSED});
 	with.end = 2500;
@@ -174,9 +167,8 @@ static void not_ended(void **state)
 }
 
 /* A wait that was interrupted says nothing. */
-static void interrupted(void **state)
+TEST(interrupted)
 {
-	(void)state;
 	with.interrupts = 3;
 	EVENTS_ARE({0, GET, 'a'}, {5, REPLY, 'a', -EIO});
 	open_process();
@@ -185,9 +177,8 @@ static void interrupted(void **state)
 
 /* ---- The breaker ---- */
 
-static void breaker(void **state)
+TEST(breaker)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, {0, GET, 'c'}, {10, BREAK});
 	assert_null(store_loop(&store));
 	assert_string_equal(did, "0:start 10:a=ENETDOWN! b=ENETDOWN c=ENETDOWN 110:end(200)");
@@ -207,9 +198,8 @@ static void breaker(void **state)
 /* ---- The end ---- */
 
 /* What only reads is of no use any more; what writes goes on. */
-static void stopped(void **state)
+TEST(stopped)
 {
-	(void)state;
 	EVENTS_ARE({0, GET, 'a'}, {0, PUT, 'b'}, {0, HEAD, 'c'}, {0, DELETE, 'd'}, {0, LIST, 'e'}, {10, STOP},
 		   {20, REPLY, 'a'}, {20, REPLY, 'b', -EIO}, {30, REPLY, 'd', -EIO}, {40, GET, 'f'},
 		   {50, PUT, 'g'}, {60, REPLY, 'g', -EIO});
@@ -234,7 +224,7 @@ static void stopped(void **state)
 	expect("0:a:get:30000 10:cancel:a 120:end(200)");
 }
 
-static void closed(void **state)
+TEST(closed)
 {
 	static const struct {
 		struct loop_event asked, said;
@@ -250,7 +240,6 @@ static void closed(void **state)
 		{{0, ABILITIES}, {0}, "0:P:10000 1010:wake P=ECANCELED end(200)"},
 		{{0, PREPARE}, {0}, "10:end(200)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		EVENTS_ARE(rows[i].asked, {10, CLOSE, .ms = 1000}, rows[i].said);
 		open_process();
@@ -271,12 +260,4 @@ static void closed(void **state)
 	expect("0:a=ECANCELED! end(200)");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(late),         TEST(just_in_time), TEST(late_in_the_queue), TEST(no_time_left),
-		TEST(slow_to_open), TEST(silent),       TEST(without_room),      TEST(not_ended),
-		TEST(interrupted),  TEST(breaker),      TEST(stopped),           TEST(closed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -6,8 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/convert/key_files.h"
 
 #define OTHER_PUBLIC "gsymfs-public-1 PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw= other\n"
@@ -42,7 +41,7 @@ static int try_open(const char *sign_key, const char *trusted_keys, struct gsym_
 }
 
 /* The signature of an empty message in RFC 8032, 7.1. */
-static void known_signature(void **state)
+TEST(known_signature)
 {
 	static const uint8_t expected[64] = {0xe5, 0x56, 0x43, 0x00, 0xc3, 0x60, 0xac, 0x72, 0x90, 0x86, 0xe2,
 					     0xcc, 0x80, 0x6e, 0x82, 0x8a, 0x84, 0x87, 0x7f, 0x1e, 0xb8, 0xe5,
@@ -63,9 +62,8 @@ static void known_signature(void **state)
 	trust_close(trust);
 }
 
-static void no_keys(void **state)
+TEST(no_keys)
 {
-	(void)state;
 	struct store_trust *trust;
 	uint8_t signer[32] = {0}, signature[64] = {0};
 	assert_int_equal(trust_open(NULL, NULL, &trust, NULL), 0);
@@ -76,7 +74,7 @@ static void no_keys(void **state)
 	assert_false(trust_is_demanded(NULL) || trust_signs(NULL));
 }
 
-static void made_keys(void **state)
+TEST(made_keys)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust;
@@ -101,7 +99,7 @@ static void made_keys(void **state)
 	trust_close(trust);
 }
 
-static void several_keys(void **state)
+TEST(several_keys)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust;
@@ -114,7 +112,7 @@ static void several_keys(void **state)
 	trust_close(trust);
 }
 
-static void permissions(void **state)
+TEST(permissions)
 {
 	static const struct {
 		mode_t mode;
@@ -143,7 +141,7 @@ static void permissions(void **state)
 }
 
 /* What is no key is named by file and line; what it holds is not part of the message. */
-static void no_such_key(void **state)
+TEST(no_such_key)
 {
 	static const struct {
 		const char *text;
@@ -187,7 +185,7 @@ static void no_such_key(void **state)
 	assert_int_equal(try_open(NULL, files->trusted, &diag), -EBADMSG);
 }
 
-static void large_file(void **state)
+TEST(large_file)
 {
 	struct key_files *files = *state;
 	struct gsym_diag diag;
@@ -202,7 +200,7 @@ static int verify(struct store_trust *trust, const uint8_t *signature, struct gs
 }
 
 /* Both files are replaced while they are in use. */
-static void rotation(void **state)
+TEST(rotation)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust;
@@ -239,7 +237,7 @@ static void rotation(void **state)
 }
 
 /* A daemon leaves the directory that it was started in. */
-static void relative_names(void **state)
+TEST(relative_names)
 {
 	struct key_files *files = *state;
 	struct store_trust *trust;
@@ -257,14 +255,4 @@ static void relative_names(void **state)
 	assert_int_equal(chdir(dir), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(known_signature), TEST(no_keys),     TEST(made_keys),
-		TEST(several_keys),    TEST(permissions), TEST(no_such_key),
-		TEST(large_file),      TEST(rotation),    TEST(relative_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 
 #include "convert/object/elf/plt_stub.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 static const struct stub_machine x86_64 = {.machine = EM_X86_64, .addr_size = 8};
 static const struct stub_machine intel386 = {.machine = EM_386, .addr_size = 4, .base = 0x3ff4};
@@ -61,9 +61,8 @@ static void expect_none(const struct stub_machine *m, const uint8_t *bytes, size
 #define LE(w) (uint8_t)(w), (uint8_t)((w) >> 8), (uint8_t)((w) >> 16), (uint8_t)((uint32_t)(w) >> 24)
 #define BE(w) (uint8_t)((uint32_t)(w) >> 24), (uint8_t)((w) >> 16), (uint8_t)((w) >> 8), (uint8_t)(w)
 
-static void x86(void **state)
+TEST(x86)
 {
-	(void)state;
 	/* lazy; with endbr64; with bnd; with a retpoline; backwards */
 	SLOT(&x86_64, 0x1030, 0x4000, 0xff, 0x25, 0xca, 0x2f, 0, 0, 0x68, 0, 0, 0, 0);
 	SLOT(&x86_64, 0x10d0, 0x4000, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0x26, 0x2f, 0, 0, 0x66, 0x0f);
@@ -84,9 +83,8 @@ static void x86(void **state)
 	NONE(&intel386, 0x50, 0x8b, 0x84);
 }
 
-static void arm64(void **state)
+TEST(arm64)
 {
-	(void)state;
 	SLOT(&aarch64, 0x820, 0x20000, LE(0x90000110), LE(0xf9400211), LE(0x91000210), LE(0xd61f0220));
 	SLOT(&aarch64, 0x10ba0, 0x30e88, LE(0x90000110), LE(0xf9474611), LE(0x913a2210), LE(0xd61f0220));
 	/* bti and pointer authentication */
@@ -99,9 +97,8 @@ static void arm64(void **state)
 	NONE(&aarch64, LE(0x90000110), LE(0xf9400211), LE(0x91000210), LE(0xd63f0220));
 }
 
-static void arm32(void **state)
+TEST(arm32)
 {
-	(void)state;
 	struct stub stub;
 	const uint8_t thumb[] = {0x78, 0x47, 0xc0, 0x46, LE(0xe28fc600), LE(0xe28cca01), LE(0xe5bcfaf8)};
 	SLOT(&arm, 0x50c, 0x200c, LE(0xe28fc600), LE(0xe28cca01), LE(0xe5bcfaf8));
@@ -124,9 +121,8 @@ static void arm32(void **state)
 	NONE(&arm, LE(0xe28fc600), LE(0xe28cca01), LE(0xe59cfaf8));
 }
 
-static void riscv_and_loongarch(void **state)
+TEST(riscv_and_loongarch)
 {
-	(void)state;
 	SLOT(&riscv64, 0x800, 0x2028, LE(0x00002e17), LE(0x828e3e03), LE(0x000e0367), LE(0x13));
 	struct stub_machine narrow = riscv64;
 	narrow.addr_size = 4;
@@ -137,9 +133,8 @@ static void riscv_and_loongarch(void **state)
 	SLOT(&loongarch, 0x800, 0x2030, LE(0x1c00004f), LE(0x28e0c1ef), LE(0x4c0001ed));
 }
 
-static void s390x(void **state)
+TEST(s390x)
 {
-	(void)state;
 	SLOT(&s390, 0x810, 0x2000, 0xc0, 0x10, 0, 0, 0x0b, 0xf8, 0xe3, 0x10, 0x10, 0, 0, 0x04, 0x07, 0xf1);
 	SLOT(&s390, 0x2000, 0x1ffe, 0xc0, 0x10, 0xff, 0xff, 0xff, 0xff, 0xe3, 0x10, 0x10, 0, 0, 0x04, 0x07,
 	     0xf1);
@@ -149,9 +144,8 @@ static void s390x(void **state)
 	assert_int_equal(stub_step(&narrow), 0);
 }
 
-static void powerpc(void **state)
+TEST(powerpc)
 {
-	(void)state;
 	struct stub stub;
 	const uint8_t saved[] = {BE(0xf8410028), BE(0xe9828220), BE(0x7d8903a6), BE(0xe8428228),
 				 BE(0x4e800420)};
@@ -172,9 +166,8 @@ static void powerpc(void **state)
 	NONE(&ppc64le, LE(0xe9828140), LE(0x7d8903a6), LE(0x60000000), LE(0x60000000));
 }
 
-static void mips32(void **state)
+TEST(mips32)
 {
-	(void)state;
 	struct stub stub;
 	const uint8_t lazy[] = {BE(0x8f998010), BE(0x03e07825), BE(0x0320f809), BE(0x24180014)};
 	const uint8_t large[] = {BE(0xdf998010), BE(0x03e0782d), BE(0x3c180001), BE(0x0320f809),
@@ -189,18 +182,16 @@ static void mips32(void **state)
 	NONE(&mips, BE(0x3c1c0041), BE(0x8f990a58), BE(0x279c0a58));
 }
 
-static void unknown_machine(void **state)
+TEST(unknown_machine)
 {
-	(void)state;
 	struct stub_machine sparc = {.machine = EM_SPARC, .addr_size = 4, .big = true};
 	assert_int_equal(stub_step(&sparc), 0);
 	NONE(&sparc, 0xff, 0x25, 0, 0, 0, 0);
 }
 
 /* Any bytes whatever, for the sanitizers. */
-static void noise(void **state)
+TEST(noise)
 {
-	(void)state;
 	const struct stub_machine *all[] = {&x86_64,    &intel386, &aarch64, &arm,     &arm_be, &riscv64,
 					    &loongarch, &s390,     &ppc64,   &ppc64le, &mips};
 	uint64_t seed = 1;
@@ -214,16 +205,4 @@ static void noise(void **state)
 			(void)stub_decode(all[m], cursor_new(bytes, (size_t)(seed >> 59), false), seed,
 					  &stub);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(x86),    cmocka_unit_test(arm64),
-		cmocka_unit_test(arm32),  cmocka_unit_test(riscv_and_loongarch),
-		cmocka_unit_test(s390x),  cmocka_unit_test(powerpc),
-		cmocka_unit_test(mips32), cmocka_unit_test(unknown_machine),
-		cmocka_unit_test(noise),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

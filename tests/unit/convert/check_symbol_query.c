@@ -1,12 +1,8 @@
 /* What lines ask for, in the grammar of each dialect. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/symbolizer/symbol_query.h"
 #include "gsym/base/text_buf.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,9 +190,8 @@ static const struct {
 	{{.dialect = DIALECT_LLVM, .build_id = "0a"}, build_id_lines, ARRAY_SIZE(build_id_lines)},
 };
 
-static void lines(void **state)
+TEST(lines)
 {
-	(void)state;
 	struct text_buf out = {0};
 	size_t row = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(inputs); i++) {
@@ -218,12 +213,4 @@ static void lines(void **state)
 	}
 	text_deinit(&out);
 	assert_true(row > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* The command lines of the symbolizers: what each word sets, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "cli/symbolizer/symbolizer_parse.h"
 #include "gsym/base/text_buf.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,9 +181,8 @@ static void parse(unsigned dialect, const char *text, struct text_buf *out, enum
 	free(copy);
 }
 
-static void command_lines(void **state)
+TEST(command_lines)
 {
-	(void)state;
 	struct text_buf out = {0};
 	enum symbolizer_parse status;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -201,9 +196,8 @@ static void command_lines(void **state)
 }
 
 /* Help and version are printed wherever they are asked for, unless "--" is before. */
-static void texts(void **state)
+TEST(texts)
 {
-	(void)state;
 	static const struct {
 		unsigned dialect;
 		const char *words;
@@ -238,9 +232,8 @@ static void texts(void **state)
 }
 
 /* As many directories of debug files as there is room for, beside the default one. */
-static void debug_dirs(void **state)
+TEST(debug_dirs)
 {
-	(void)state;
 	struct text_buf words = {0}, out = {0};
 	enum symbolizer_parse status;
 	for (unsigned i = 0; i < DEBUG_DIRS_MAX; i++)
@@ -256,14 +249,4 @@ static void debug_dirs(void **state)
 	assert_string_equal(out.v, "option '--debug-file-directory': given too often");
 	text_deinit(&words);
 	text_deinit(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(command_lines),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(debug_dirs),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* Symbols as functions: which are used, where those without size end, and which only bound others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "pool_text.h"
 
 #include "convert/build/symtab.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,7 +64,7 @@ static void check_rows(const struct row *rows, size_t n, const struct object_sec
 	}
 }
 
-static void ends(void **state)
+TEST(ends)
 {
 	static const struct row rows[] = {
 		{{{0}}, ""},
@@ -95,11 +91,10 @@ static void ends(void **state)
 		 "e 1000-1004, g 1010-1020, f 1010-1030"},
 		{{{0x1000, 0, "f", FUNC}, {0x1000, 0, "g", FUNC}}, "f 1000-2000 i, g 1000-2000 i"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows), &code, 1);
 }
 
-static void labels(void **state)
+TEST(labels)
 {
 	static const struct row rows[] = {
 		{{{0x1000, 0, "a", NOTYPE}, {0x1010, 0, "b", NOTYPE}}, "a 1000-1010 il, b 1010-2000 il"},
@@ -120,12 +115,11 @@ static void labels(void **state)
 		/* A stub has a size, and a function may begin in it. */
 		{{{0x1000, 0x10, "f@plt", STUB}, {0x1008, 8, "g", FUNC}}, "f@plt 1000-1010 l, g 1008-1010"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows), &code, 1);
 }
 
 /* Of labels at one place: each is better than those before it in the list, wherever it is in the table. */
-static void better_labels(void **state)
+TEST(better_labels)
 {
 	static const struct symbol ranked[] = {
 		{0x1000, 0, "table_end", NOTYPE},        {0x1000, 0, "list_start", NOTYPE},
@@ -134,7 +128,6 @@ static void better_labels(void **state)
 		{0x1000, 8, "all_text_x", NOTYPE, true}, {0x1000, 8, "sized", NOTYPE},
 		{0x1000, 8, "both", NOTYPE, true},       {0x1000, 8, "f@plt", STUB},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ranked); i++)
 		for (size_t k = 0; k < ARRAY_SIZE(ranked); k++) {
 			const struct symbol *better = &ranked[i > k ? i : k];
@@ -152,7 +145,7 @@ static void better_labels(void **state)
 		}
 }
 
-static void names(void **state)
+TEST(names)
 {
 	static const struct {
 		const char *name;
@@ -178,7 +171,6 @@ static void names(void **state)
 		{".l", true, true, true},
 		{"L0", true, true, true},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (int kind = 0; kind < 3; kind++) {
 			bool want = kind == 0   ? rows[i].unsized_label
@@ -198,7 +190,7 @@ static void names(void **state)
 }
 
 /* Names that say "end" do so only of labels without a size. */
-static void names_of_ends(void **state)
+TEST(names_of_ends)
 {
 	static const struct {
 		const char *name;
@@ -208,7 +200,6 @@ static void names_of_ends(void **state)
 		{"code_end", true}, {"code_stop", true}, {"_end", true},       {"end", false},
 		{"stop", false},    {"__stop", true},    {"code_ends", false}, {"___etext", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (int kind = 0; kind < 3; kind++) {
 			struct object_file object = {0};
@@ -226,7 +217,7 @@ static void names_of_ends(void **state)
 }
 
 /* A start without a name ends what is before it, and so does a label that is not used. */
-static void bounds(void **state)
+TEST(bounds)
 {
 	static const struct row rows[] = {
 		{{{0x1000, 0, "f", FUNC}, {0x1010, 0, "", START}}, "f 1000-1010 i"},
@@ -234,12 +225,11 @@ static void bounds(void **state)
 		{{{0x1000, 0, "f", FUNC}, {0x1010, 0, "__start_x", NOTYPE}, {0x1020, 0, "__stop_x", NOTYPE}},
 		 "f 1000-1010 i"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows), &code, 1);
 }
 
 /* Only sections of code with a size that can be end a function. */
-static void sections_of_code(void **state)
+TEST(sections_of_code)
 {
 	static const struct object_section sections[] = {
 		{.name = ".b", .addr = 0x3000, .size = 0x100, .code = true},
@@ -255,15 +245,13 @@ static void sections_of_code(void **state)
 		{{{0x2000, 0, "f", FUNC}}, "f 2000-2000 i"},
 		{{{0x4000, 0, "f", FUNC}}, "f 4000-4000 i"},
 	};
-	(void)state;
 	check_rows(rows, ARRAY_SIZE(rows), sections, ARRAY_SIZE(sections));
 }
 
 /* Where the sections of a PDB file hold no code it is elsewhere; that of other files is in sections only. */
-static void code_of_pdb(void **state)
+TEST(code_of_pdb)
 {
 	struct range moved[] = {{0x1000, 0x1800}};
-	(void)state;
 	for (int is_pdb = 0; is_pdb < 2; is_pdb++)
 		for (int has_section = 0; has_section < 2; has_section++) {
 			struct object_file object = {.text = {.v = moved, .n = 1}};
@@ -281,10 +269,9 @@ static void code_of_pdb(void **state)
 		}
 }
 
-static void as_llvm(void **state)
+TEST(as_llvm)
 {
 	struct object_file object = {0};
-	(void)state;
 	assert_int_equal(vec_push(&object.sections, code), 0);
 	assert_int_equal(vec_push(&object.symbols, ((struct symbol){0x1010, 0, "in", FUNC})), 0);
 	assert_int_equal(vec_push(&object.symbols, ((struct symbol){0x1000, 0x20, "f", FUNC})), 0);
@@ -295,7 +282,7 @@ static void as_llvm(void **state)
 	vec_free(&object.symbols);
 }
 
-static void records(void **state)
+TEST(records)
 {
 	struct code_symbol symbols[] = {
 		{.addr = 0x1000, .end = 0x1010, .name = "f"},
@@ -310,7 +297,6 @@ static void records(void **state)
 	const symbol_vec all = {.v = symbols, .n = ARRAY_SIZE(symbols)};
 	struct pool pool;
 	record_vec made = {0};
-	(void)state;
 	assert_int_equal(pool_init(&pool), 0);
 	pool.text_left = strlen("f"
 				"large"
@@ -335,13 +321,12 @@ static void records(void **state)
 }
 
 /* Nothing is left of what was begun. */
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
 	static const struct symbol symbols[] = {
 		{0x1000, 0, "a_start", NOTYPE}, {0x1008, 8, "f", FUNC},        {0x1010, 0, "a_end", NOTYPE},
 		{0x1018, 0, "b", NOTYPE},       {0x1020, 0, "_etext", NOTYPE}, {0x1000, 0, "_stext", NOTYPE}};
 	struct object_file object = {0};
-	(void)state;
 	assert_int_equal(vec_push(&object.sections, code), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
 		assert_int_equal(vec_push(&object.symbols, symbols[i]), 0);
@@ -368,12 +353,11 @@ static void every_allocation_may_fail(void **state)
 	vec_free(&object.symbols);
 }
 
-static void every_allocation_of_records_may_fail(void **state)
+TEST(every_allocation_of_records_may_fail)
 {
 	struct code_symbol symbols[] = {{.addr = 0x1000, .end = 0x1010, .name = "f"}};
 	const symbol_vec all = {.v = symbols, .n = ARRAY_SIZE(symbols)};
 	bool failed = true;
-	(void)state;
 	for (long n = 0; failed; n++) {
 		struct pool pool;
 		record_vec made = {0};
@@ -388,23 +372,4 @@ static void every_allocation_of_records_may_fail(void **state)
 		vec_free(&made);
 		pool_deinit(&pool);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends),
-		cmocka_unit_test(labels),
-		cmocka_unit_test(better_labels),
-		cmocka_unit_test(names),
-		cmocka_unit_test(names_of_ends),
-		cmocka_unit_test(bounds),
-		cmocka_unit_test(sections_of_code),
-		cmocka_unit_test(as_llvm),
-		cmocka_unit_test(code_of_pdb),
-		cmocka_unit_test(every_allocation_may_fail),
-		cmocka_unit_test(every_allocation_of_records_may_fail),
-		cmocka_unit_test(records),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { TEXTS = 5000 }; /* the table grows several times */
 
@@ -20,9 +20,8 @@ static const char *keep(struct text_set *set, struct arena *arena, const char *t
 	return string.text;
 }
 
-static void equal_texts_are_one(void **state)
+TEST(equal_texts_are_one)
 {
-	(void)state;
 	struct text_set set = {0};
 	struct arena arena = {0};
 	const char *kept[TEXTS];
@@ -42,9 +41,8 @@ static void equal_texts_are_one(void **state)
 	arena_free(&arena);
 }
 
-static void sizes_tell_texts_apart(void **state)
+TEST(sizes_tell_texts_apart)
 {
-	(void)state;
 	struct text_set set = {0};
 	struct arena arena = {0};
 	const char *whole = keep(&set, &arena, "work", 4);
@@ -57,13 +55,4 @@ static void sizes_tell_texts_apart(void **state)
 	assert_int_equal(set.texts.n, 3);
 	text_set_deinit(&set);
 	arena_free(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_texts_are_one),
-		cmocka_unit_test(sizes_tell_texts_apart),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

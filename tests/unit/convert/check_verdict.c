@@ -1,12 +1,8 @@
 /* What becomes of a conversion whose worker has ended: errno, message, for how long it is remembered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "work/cache/publish.h"
 #include "work/run/verdict.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -168,9 +164,8 @@ static void report(int err, const char *text)
 	decide(0, exited(1), 2);
 }
 
-static void reported(void **state)
+TEST(reported)
 {
-	(void)state;
 	report(EBADMSG, "section .debug_line");
 	expect(VERDICT_FAILED_FOREVER, -EIO, 0, "section .debug_line");
 	report(ENODATA, "%s");
@@ -189,10 +184,9 @@ static void reported(void **state)
 }
 
 /* The directory is full for this file only, unless nothing can be written to it. */
-static void no_room(void **state)
+TEST(no_room)
 {
 	static const int errors[] = {ENOSPC, EDQUOT};
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		job.in_memory = false;
 		probe_error = noted_full = 0;
@@ -222,9 +216,8 @@ static void no_room(void **state)
 
 /* ---- Servers ---- */
 
-static void unreachable(void **state)
+TEST(unreachable)
 {
-	(void)state;
 	job.fetch_failure = -EHOSTDOWN;
 	job.again = NOW + 5;
 	report(ENODATA, "no debug data");
@@ -238,7 +231,7 @@ static void unreachable(void **state)
 }
 
 /* When servers are asked again goes into the inputs. */
-static void asking_again(void **state)
+TEST(asking_again)
 {
 	static const struct {
 		int64_t again;
@@ -252,7 +245,6 @@ static void asking_again(void **state)
 		{NOW + 5, true, 0, "0000000000000abc debuginfod 1000005\n"},
 		{NOW + 5, false, 3, "0000000000000abc debuginfod 1000005\n"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		text_reset(&job.inputs);
 		job.again = rows[i].again;
@@ -266,9 +258,8 @@ static void asking_again(void **state)
 
 /* ---- It was killed, by itself or by others ---- */
 
-static void killed(void **state)
+TEST(killed)
 {
-	(void)state;
 	decide(-ETIMEDOUT, SIGKILL, 2);
 	expect(VERDICT_FAILED, -EFBIG, NOW + HOUR, "took longer than convert_time=60 seconds");
 	decide(-EPROTO, SIGKILL, 2);
@@ -280,10 +271,9 @@ static void killed(void **state)
 	expect(VERDICT_TRANSIENT, -ENOTCONN, 0, "the conversion was stopped");
 }
 
-static void signals(void **state)
+TEST(signals)
 {
 	static const char over[] = "needs more processor time than convert_time=60 allows";
-	(void)state;
 	decide(0, SIGXCPU, 2);
 	expect(VERDICT_FAILED, -EFBIG, NOW + HOUR, over);
 	/* 60 seconds for each of two threads, and five more until it is killed. */
@@ -303,9 +293,8 @@ static void signals(void **state)
 
 /* ---- The file is another one ---- */
 
-static void replaced(void **state)
+TEST(replaced)
 {
-	(void)state;
 	job.has_done = true;
 	job.done.output_size = OUTPUT;
 	input_error = -ESTALE;
@@ -322,9 +311,8 @@ static void replaced(void **state)
 
 /* ---- It has exited ---- */
 
-static void without_a_result(void **state)
+TEST(without_a_result)
 {
-	(void)state;
 	decide(0, exited(0), 2);
 	expect(VERDICT_CRASHED, -EIO, NOW + HOUR, "the worker exited without a result (status 0)");
 	job.has_done = true;
@@ -345,9 +333,8 @@ static void done(void)
 	decide(0, exited(0), 2);
 }
 
-static void succeeded(void **state)
+TEST(succeeded)
 {
-	(void)state;
 	text_str(&job.inputs, "input\n");
 	done();
 	assert_string_equal(published,
@@ -368,9 +355,8 @@ static void succeeded(void **state)
 	assert_non_null(strstr(published, "language\tAda\n"));
 }
 
-static void not_published(void **state)
+TEST(not_published)
 {
-	(void)state;
 	publish_error = -ENOSPC;
 	done();
 	expect(VERDICT_FAILED, -ENOSPC, NOW + CACHE_RETRY_SECONDS, "");
@@ -389,9 +375,8 @@ static void not_published(void **state)
 	expect(VERDICT_TRANSIENT, -EIO, 0, "");
 }
 
-static void output_refused(void **state)
+TEST(output_refused)
 {
-	(void)state;
 	job.done.output_size = OUTPUT + 1;
 	job.has_done = true;
 	decide(0, exited(0), 2);
@@ -410,14 +395,4 @@ static void output_refused(void **state)
 	assert_string_equal(published, "");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(reported),  TEST(no_room),       TEST(unreachable),    TEST(asking_again),
-		TEST(killed),    TEST(signals),       TEST(replaced),       TEST(without_a_result),
-		TEST(succeeded), TEST(not_published), TEST(output_refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

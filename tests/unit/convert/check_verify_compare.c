@@ -2,14 +2,13 @@
 #include "convert/verify/verify_compare.h"
 
 #include "convert/verify/verify_report.h"
+#include "tests/lib/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- Lines ---- */
 
@@ -24,9 +23,8 @@ static char file_a[] = "/dir/a.c", file_b[] = "b.c", *files[] = {file_a, NULL, f
 static struct verify_lines lines = {
 	.rows = {rows, 8, 8}, .sequences = {sequences, 3, 3}, .files = {files, 3, 3}, .first_file = 1};
 
-static void rows_of_sequences(void **state)
+TEST(rows_of_sequences)
 {
-	(void)state;
 	for (uint64_t addr = 0; addr < 80; addr++) {
 		const struct verify_row *first = addr < 10   ? NULL
 						 : addr < 20 ? &rows[0]
@@ -82,7 +80,7 @@ static struct verify_expected expected_at(uint64_t addr)
 	return e;
 }
 
-static void paths(void **state)
+TEST(paths)
 {
 	static const struct {
 		uint64_t from, to;
@@ -90,7 +88,6 @@ static void paths(void **state)
 	} table[] = {{10, 20, 1, {0}},    {20, 25, 2, {0, 1}}, {25, 30, 3, {0, 1, 2}}, {30, 35, 3, {0, 1, 3}},
 		     {35, 40, 2, {0, 1}}, {40, 42, 2, {0, 4}}, {42, 43, 3, {0, 4, 5}}, {43, 50, 2, {0, 4}},
 		     {50, 60, 1, {0}},    {60, 64, 2, {0, 1}}, {64, 70, 1, {0}}};
-	(void)state;
 	for (size_t t = 0; t < sizeof(table) / sizeof(*table); t++)
 		for (uint64_t addr = table[t].from; addr < table[t].to; addr++) {
 			struct verify_expected e = expected_at(addr);
@@ -102,13 +99,12 @@ static void paths(void **state)
 }
 
 /* Calls within each other are followed up to a limit. */
-static void deep_paths(void **state)
+TEST(deep_paths)
 {
 	static struct verify_node deep[300];
 	static struct verify_range all = {0, 100};
 	struct verify_function f = {.nodes = {deep, 300, 300}, .ranges = {&all, 1, 1}};
 	struct verify_expected e = {.function = &f, .lines = &lines, .addr = 50};
-	(void)state;
 	for (uint32_t i = 0; i < 300; i++)
 		deep[i] = (struct verify_node){.first_range = 0, .n_ranges = 1, .depth = i};
 	verify_expect(&e);
@@ -137,9 +133,8 @@ static enum verify_class compared(uint64_t addr, size_t n, const struct gsym_fra
 		 (struct gsym_frame[]){__VA_ARGS__})
 
 /* [10, 20) is line 1 of /dir/a.c in f. */
-static void one_frame(void **state)
+TEST(one_frame)
 {
-	(void)state;
 	assert_int_equal(COMPARED(15, frame("_Zf", "/dir", "a.c", 1)), VERIFY_SAME);
 	assert_int_equal(COMPARED(15, frame("f.cold", "/dir", "a.c", 1)), VERIFY_SYMBOL_NAME);
 	assert_int_equal(COMPARED(15, frame("alias", "/dir", "a.c", 1)), VERIFY_SYMBOL_NAME);
@@ -166,12 +161,11 @@ static void one_frame(void **state)
 }
 
 /* [50, 60) has no line, and is in no call. */
-static void no_line(void **state)
+TEST(no_line)
 {
 	struct verify_expected e = expected_at(55);
 	struct gsym_frame f = frame("_Zf", "", "", 0);
 	struct gsym_answer answer = {.frames = &f, .n_frames = 1, .func_start = 10};
-	(void)state;
 	assert_int_equal(verify_compare(&e, &answer), VERIFY_SAME);
 	f.name = "alias";
 	assert_int_equal(verify_compare(&e, &answer), VERIFY_SYMBOL_NAME);
@@ -182,10 +176,9 @@ static void no_line(void **state)
 }
 
 /* At 22 it is line 3 of either file, or line 7 of b.c; g was called in line 100 of /dir/a.c. */
-static void folded_rows(void **state)
+TEST(folded_rows)
 {
 	const struct gsym_frame call = frame("_Zf", "/dir", "a.c", 100);
-	(void)state;
 	assert_int_equal(COMPARED(22, frame("g", "/dir", "a.c", 3), call), VERIFY_SAME);
 	assert_int_equal(COMPARED(22, frame("g", "", "b.c", 3), call), VERIFY_SAME);
 	assert_int_equal(COMPARED(22, frame("g", "", "b.c", 7), call), VERIFY_SAME);
@@ -198,10 +191,9 @@ static void folded_rows(void **state)
 			 VERIFY_POSITION);
 }
 
-static void names_and_calls(void **state)
+TEST(names_and_calls)
 {
 	const struct gsym_frame in = frame("g", "/dir", "a.c", 3), call = frame("_Zf", "/dir", "a.c", 100);
-	(void)state;
 	assert_int_equal(COMPARED(22, frame("ns::g", "/dir", "a.c", 3), call), VERIFY_QUALIFIED);
 	assert_int_equal(COMPARED(22, frame("n::g", "/dir", "a.c", 3), call), VERIFY_QUALIFIED);
 	assert_int_equal(COMPARED(22, frame("::g", "/dir", "a.c", 3), call), VERIFY_NAME);
@@ -237,14 +229,13 @@ static void names_and_calls(void **state)
 	lines.first_file = 1;
 }
 
-static void first_files(void **state)
+TEST(first_files)
 {
 	static struct verify_row row = {40, 4, 2, 2};
 	static struct verify_sequence all = {0, 100, 0, 1};
 	struct verify_expected e = expected_at(41);
 	struct gsym_frame f[] = {frame("j", "", "b.c", 4), frame("_Zf", "/dir", "a.c", 103)};
 	struct gsym_answer answer = {.frames = f, .n_frames = 2, .func_start = 10, .has_rows = true};
-	(void)state;
 	for (int64_t from = 0; from < 2; from++) {
 		struct verify_lines l = {.rows = {&row, 1, 1},
 					 .sequences = {&all, 1, 1},
@@ -263,7 +254,7 @@ static void first_files(void **state)
 
 /* ---- Texts ---- */
 
-static void descriptions(void **state)
+TEST(descriptions)
 {
 	struct verify_expected e = expected_at(27), bare = expected_at(42);
 	struct gsym_frame f[] = {frame("h", "/d", "x.c", 5), frame("g", "", "y.c", 6)};
@@ -271,7 +262,6 @@ static void descriptions(void **state)
 	static const char want[] =
 		"0x1b: DWARF: _Zh /dir/a.c:3 < g b.c:101 < _Zf /dir/a.c:100; GSYM: h /d/x.c:5 < g y.c:6";
 	char text[256];
-	(void)state;
 	verify_describe(&e, &answer, text, sizeof(text));
 	assert_string_equal(text, want);
 	verify_describe(&bare, NULL, text, sizeof(text));
@@ -286,10 +276,9 @@ static void descriptions(void **state)
 	}
 }
 
-static void reports(void **state)
+TEST(reports)
 {
 	static struct verify_report report;
-	(void)state;
 	for (int class = 0; class < VERIFY_CLASSES; class ++) {
 		assert_int_equal(verify_differences(&report),
 				 class > VERIFY_DIFFERENT ? (class - VERIFY_DIFFERENT) * 3 : 0);
@@ -314,7 +303,7 @@ static void reports(void **state)
 
 /* ---- Symbols ---- */
 
-static void holders(void **state)
+TEST(holders)
 {
 	static struct symbol v[70] = {{.addr = 100, .size = 50, .type = SYMBOL_FUNC},
 				      {.addr = 200, .size = 100, .type = SYMBOL_FUNC},
@@ -322,7 +311,6 @@ static void holders(void **state)
 				      {.addr = 210, .size = 200, .type = SYMBOL_NOTYPE},
 				      {.addr = 400, .size = 10, .type = SYMBOL_FUNC}};
 	struct verify_object o = {.symbols = {v, 5, 5}};
-	(void)state;
 	assert_int_equal(verify_object_holder(&o, 100, 110), 100);
 	assert_int_equal(verify_object_holder(&o, 101, 150), 100);
 	assert_int_equal(verify_object_holder(&o, 101, 151), 101);
@@ -343,12 +331,11 @@ static void holders(void **state)
 	}
 }
 
-static void code(void **state)
+TEST(code)
 {
 	struct range text = {10, 20};
 	struct object_file file = {.text = {&text, 1, 1}};
 	struct verify_object o = {.file = &file};
-	(void)state;
 	assert_false(verify_object_is_code(&o, 9));
 	assert_true(verify_object_is_code(&o, 10));
 	assert_false(verify_object_is_code(&o, 20));
@@ -359,17 +346,4 @@ static void code(void **state)
 	assert_false(verify_object_has_symbol(&object, 5, "alias"));
 	assert_true(verify_object_has_symbol(&object, 11, "late"));
 	assert_false(verify_object_has_symbol(&object, 12, "late"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_of_sequences), cmocka_unit_test(paths),
-		cmocka_unit_test(deep_paths),        cmocka_unit_test(one_frame),
-		cmocka_unit_test(no_line),           cmocka_unit_test(folded_rows),
-		cmocka_unit_test(names_and_calls),   cmocka_unit_test(first_files),
-		cmocka_unit_test(descriptions),      cmocka_unit_test(reports),
-		cmocka_unit_test(holders),           cmocka_unit_test(code),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

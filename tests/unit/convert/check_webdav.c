@@ -11,8 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 #include "tests/unit/wrap_asprintf.h"
 
@@ -165,9 +164,8 @@ static void exchange(bool has_body, uint64_t size, const char *want)
 	assert_int_equal(answer.status, 200);
 }
 
-static void requests(void **state)
+TEST(requests)
 {
-	(void)state;
 	const struct answered put = {"PUT http://host/store/ab/c", 200};
 	SCRIPT(put, put, put, put);
 	exchange(false, 0, "Own: x|");
@@ -184,10 +182,9 @@ static void requests(void **state)
 	expect_end();
 }
 
-static void moving(void **state)
+TEST(moving)
 {
 	struct http_answer answer;
-	(void)state;
 	SCRIPT({"MOVE http://host/store/a/from", 201});
 	assert_int_equal(webdav_move(&dav, "a/from", "b/to", &answer), 0);
 	assert_string_equal(last_headers, "Destination: /store/b/to|Overwrite: F|");
@@ -197,14 +194,13 @@ static void moving(void **state)
 
 /* ---- Collections ---- */
 
-static void collections(void **state)
+TEST(collections)
 {
 	const struct answered a = {"MKCOL http://host/store/a/", 405},
 			      b = {"MKCOL http://host/store/a/b/", 201},
 			      forbidden = {"MKCOL http://host/store/a/", 403},
 			      full = {"MKCOL http://host/store/a/", 507},
 			      down = {"MKCOL http://host/store/a/", .err = -EHOSTUNREACH};
-	(void)state;
 	SCRIPT(a, b);
 	assert_true(webdav_make_collections(&dav, "a/b/c"));
 	expect_end();
@@ -235,9 +231,8 @@ static const struct answered made = {"MKCOL " GUARD, 201}, exists = {"MKCOL " GU
 			     parent_made = {"MKCOL http://host/store/a/", 201},
 			     parent_fails = {"MKCOL http://host/store/a/", 507};
 
-static void taking(void **state)
+TEST(taking)
 {
-	(void)state;
 	SCRIPT(made);
 	assert_int_equal(webdav_take_guard(&dav, "a/n"), 0);
 	expect_end();
@@ -261,9 +256,8 @@ static void taking(void **state)
 }
 
 /* What Apache forbids for a moment is tried again. */
-static void raced(void **state)
+TEST(raced)
 {
-	(void)state;
 	SCRIPT(forbidden, forbidden, parent_made, forbidden, forbidden, made);
 	assert_int_equal(webdav_take_guard(&dav, "a/n"), 0);
 	assert_int_equal(waits, 1);
@@ -271,12 +265,11 @@ static void raced(void **state)
 }
 
 /* Of a host that crashed: another second for the one that takes its place. */
-static void left_behind(void **state)
+TEST(left_behind)
 {
 	enum { SECOND = 100 };
 	struct answered answers[2 * SECOND + 8] = {{NULL}};
 	size_t n = 0;
-	(void)state;
 	while (n < SECOND + 1)
 		answers[n++] = exists;
 	answers[n++] = dropped;
@@ -296,12 +289,11 @@ static void left_behind(void **state)
 }
 
 /* Permission that never comes ends, too. */
-static void never_permitted(void **state)
+TEST(never_permitted)
 {
 	enum { SECOND = 100 };
 	struct answered answers[4 * SECOND + 8] = {{NULL}};
 	size_t n = 0;
-	(void)state;
 	for (size_t i = 0; i <= SECOND; i++) {
 		answers[n++] = forbidden;
 		answers[n++] = forbidden;
@@ -314,9 +306,8 @@ static void never_permitted(void **state)
 }
 
 /* A guard is dropped also when the transfer has come to its end, and its reply stays. */
-static void dropping(void **state)
+TEST(dropping)
 {
-	(void)state;
 	SCRIPT(dropped);
 	transfer.reply.modified = 5;
 	snprintf(transfer.reply.text, sizeof(transfer.reply.text), "why");
@@ -330,9 +321,8 @@ static void dropping(void **state)
 	expect_end();
 }
 
-static void probing(void **state)
+TEST(probing)
 {
-	(void)state;
 	SCRIPT(made, exists, dropped);
 	assert_int_equal(webdav_probe_guard(&dav, "a/n"), 1);
 	expect_end();
@@ -395,9 +385,8 @@ static const char *list(const char *name, int err)
 	return text;
 }
 
-static void lists(void **state)
+TEST(lists)
 {
-	(void)state;
 	SCRIPT({"PROPFIND http://host/store/", 207,
 		.body = STATUSES(COLLECTION("/store/") FILE_OF("/store/top", "50", "1000")
 					 COLLECTION("/store/ab/") FILE_OF("/store/t2", "6", "2000"))},
@@ -411,7 +400,7 @@ static void lists(void **state)
 }
 
 /* Only what can have names that begin like this is asked for. */
-static void beginnings(void **state)
+TEST(beginnings)
 {
 	const struct answered of_a = {"PROPFIND http://host/store/a/", 207,
 				      .body = STATUSES(COLLECTION("/store/a/b1/") COLLECTION("/store/a/c/")
@@ -419,7 +408,6 @@ static void beginnings(void **state)
 								       FILE_OF("/store/a/c2", "1", "2"))},
 			      of_b1 = {"PROPFIND http://host/store/a/b1/", 207,
 				       .body = STATUSES(FILE_OF("/store/a/b1/z", "3", "4"))};
-	(void)state;
 	SCRIPT(of_a, of_b1);
 	assert_string_equal(list("a/b", 0), "a/b2\t1\t2\na/b1/z\t3\t4\n");
 	SCRIPT({"PROPFIND http://host/store/a/", 404});
@@ -430,9 +418,8 @@ static void beginnings(void **state)
 }
 
 /* Names of others, of elsewhere, of deeper down, and such that no object has. */
-static void other_names(void **state)
+TEST(other_names)
 {
-	(void)state;
 	SCRIPT({"PROPFIND http://host/store/a/", 207,
 		.body = STATUSES(FILE_OF("/store/a/b/c", "1", "2") FILE_OF("/other/a/x", "1", "2") FILE_OF(
 			"/store/x", "1", "2") FILE_OF("/store/a/Upper", "1", "2")
@@ -447,9 +434,8 @@ static void other_names(void **state)
 	assert_string_equal(list("", 0), "a\t5\t6\nb\t0\t0\n");
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
-	(void)state;
 	SCRIPT({"PROPFIND http://host/store/", 207,
 		.body = STATUSES(
 			FILE_OF("http://other:8080/store/a", "1", "2") FILE_OF("/s%74or%65/%62", "1", "2")
@@ -471,10 +457,9 @@ static void addresses(void **state)
 }
 
 /* The longest name leaves room for the slash of a collection. */
-static void long_names(void **state)
+TEST(long_names)
 {
 	char body[2048], want[STORE_NAME_SIZE + 16];
-	(void)state;
 	for (int n = STORE_NAME_SIZE - 3; n <= STORE_NAME_SIZE; n++) {
 		snprintf(body, sizeof(body), STATUSES(FILE_OF("/store/%0*d", "1", "2")), n, 7);
 		snprintf(want, sizeof(want), "%0*d\t1\t2\n", n, 7);
@@ -483,7 +468,7 @@ static void long_names(void **state)
 	}
 }
 
-static void failures(void **state)
+TEST(failures)
 {
 	static const struct {
 		unsigned status;
@@ -496,7 +481,6 @@ static void failures(void **state)
 		{403, -EACCES, "HTTP 403, not permitted"},
 		{200, -EREMOTEIO, "HTTP 200"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		SCRIPT({"PROPFIND http://host/store/", rows[i].status});
 		list("", rows[i].err);
@@ -530,13 +514,12 @@ static void failures(void **state)
 }
 
 /* As many as no store has. */
-static void many_collections(void **state)
+TEST(many_collections)
 {
 	static const char one[] = "<response><href>/store/%06u</href><collection/></response>";
 	enum { MANY = 100000, SIZE = sizeof(one) + 2 };
 	char *body = malloc((size_t)MANY * SIZE);
 	size_t n = 0;
-	(void)state;
 	assert_non_null(body);
 	for (unsigned i = 0; i < MANY; i++)
 		n += (size_t)snprintf(body + n, SIZE, one, i);
@@ -549,10 +532,9 @@ static void many_collections(void **state)
 }
 
 /* Without memory at any place: an error, nothing is left over, and no list that lacks something. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	int err = -ENOMEM;
-	(void)state;
 	for (long n = 0; err; n++) {
 		struct http_answer answer;
 		SCRIPT({"MOVE http://host/store/a/from", 201});
@@ -583,20 +565,4 @@ static void no_memory(void **state)
 	}
 	assert_int_equal(transfer.reply.size, strlen("b\t1\t2\na/b\t1\t2\n"));
 	fclose(file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests),        cmocka_unit_test(moving),
-		cmocka_unit_test(collections),     cmocka_unit_test(taking),
-		cmocka_unit_test(raced),           cmocka_unit_test(left_behind),
-		cmocka_unit_test(never_permitted), cmocka_unit_test(dropping),
-		cmocka_unit_test(probing),         cmocka_unit_test(lists),
-		cmocka_unit_test(beginnings),      cmocka_unit_test(other_names),
-		cmocka_unit_test(addresses),       cmocka_unit_test(long_names),
-		cmocka_unit_test(failures),        cmocka_unit_test(many_collections),
-		cmocka_unit_test(no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { EVENTS_SIZE = 8192 };
 
@@ -66,9 +66,8 @@ static void expect(const char *document, int err, const char *want)
 	}
 }
 
-static void elements(void **state)
+TEST(elements)
 {
-	(void)state;
 	expect("<a>x</a>", 0, "<a>a=x");
 	expect("<D:a>x</D:a>", 0, "<a>a=x");
 	expect("<a:b:c/>", 0, "<b:c>b:c=");
@@ -85,9 +84,8 @@ static void elements(void **state)
 	expect("<a", 0, "");
 }
 
-static void attributes(void **state)
+TEST(attributes)
 {
-	(void)state;
 	expect("<a b='1'>x</a>", 0, "<a>a=x");
 	expect("<a b='/'>x</a>", 0, "<a>a=x");
 	expect("<a b='>' c=\">\"/>", 0, "<a>a=");
@@ -96,9 +94,8 @@ static void attributes(void **state)
 	expect("<a!b?c>x</a!b?c>", 0, "<a!b?c>a!b?c=x");
 }
 
-static void entities(void **state)
+TEST(entities)
 {
-	(void)state;
 	expect("<a>&amp;&lt;&gt;&quot;&apos;</a>", 0, "<a>a=&<>\"'");
 	expect("<a>1&lt;2&amp;3</a>", 0, "<a>a=1<2&3");
 	expect("<a>&amp;lt;</a>", 0, "<a>a=&lt;");
@@ -107,9 +104,8 @@ static void entities(void **state)
 }
 
 /* Others stay as they are. */
-static void other_entities(void **state)
+TEST(other_entities)
 {
-	(void)state;
 	expect("<a>&nbsp;&am;&ampp;&AMP;</a>", 0, "<a>a=&nbsp;&am;&ampp;&AMP;");
 	expect("<a>&;&#;&#x;&#0;</a>", 0, "<a>a=&;&#;&#x;&#0;");
 	expect("<a>&#128;&#x80;&#xe4;</a>", 0, "<a>a=&#128;&#x80;&#xe4;");
@@ -119,9 +115,8 @@ static void other_entities(void **state)
 	expect("<a>;amp;</a>", 0, "<a>a=;amp;");
 }
 
-static void left_out(void **state)
+TEST(left_out)
 {
-	(void)state;
 	expect("<?xml version=\"1.0\"?><a>x</a>", 0, "<a>a=x");
 	expect("<?\?><a>x</a>", 0, "<a>a=x");
 	expect("<?a > b?c?><a>x</a>", 0, "<a>a=x");
@@ -132,18 +127,16 @@ static void left_out(void **state)
 	expect("<?b --> ]]>?><a/>", 0, "<a>a=");
 }
 
-static void sections(void **state)
+TEST(sections)
 {
-	(void)state;
 	expect("<a>x<![CDATA[y]]>z</a>", 0, "<a>a=xyz");
 	expect("<a><![CDATA[]]></a>", 0, "<a>a=");
 	expect("<a><![CDATA[<b>]>]] >]]]></a>", 0, "<a>a=<b>]>]] >]");
 	expect("<a><![CDATA[]]>]]></a>", 0, "<a>a=]]>");
 }
 
-static void no_xml(void **state)
+TEST(no_xml)
 {
-	(void)state;
 	expect("<>", -EBADMSG, "");
 	expect("<a>< ></a>", -EBADMSG, "<a");
 	expect("<!DOCTYPE a><a/>", -EBADMSG, "");
@@ -156,9 +149,8 @@ static void no_xml(void **state)
 }
 
 /* What the functions return ends it. */
-static void refused(void **state)
+TEST(refused)
 {
-	(void)state;
 	events.refused = "b";
 	expect("<a><b><c/>", -ENOMEM, "<a<b");
 	expect("<a><b/>", -ENOMEM, "<a<b");
@@ -168,10 +160,9 @@ static void refused(void **state)
 	events.refused = NULL;
 }
 
-static void long_names(void **state)
+TEST(long_names)
 {
 	char document[2 * XML_NAME_SIZE], want[2 * XML_NAME_SIZE];
-	(void)state;
 	for (int n = XML_NAME_SIZE - 2; n <= XML_NAME_SIZE + 1; n++) {
 		const bool fits = n < XML_NAME_SIZE;
 		snprintf(document, sizeof(document), "<%0*d>", n, 7);
@@ -186,10 +177,9 @@ static void long_names(void **state)
 }
 
 /* A text that is too long is given as none, and the next is whole. */
-static void long_texts(void **state)
+TEST(long_texts)
 {
 	static char document[2 * XML_TEXT_SIZE], want[2 * XML_TEXT_SIZE];
-	(void)state;
 	for (int n = XML_TEXT_SIZE - 2; n <= XML_TEXT_SIZE + 1; n++) {
 		snprintf(document, sizeof(document), "<a>%0*d</a><b>x</b>", n, 7);
 		if (n < XML_TEXT_SIZE)
@@ -206,7 +196,7 @@ static void long_texts(void **state)
 }
 
 /* The root has begun and ended, and nothing comes after it. */
-static void whole_documents(void **state)
+TEST(whole_documents)
 {
 	static const struct {
 		const char *document;
@@ -226,7 +216,6 @@ static void whole_documents(void **state)
 		{"<other/><list></list>", false},
 		{"<list></list", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct xml_scan xml = {.begin = note_begin, .end = note_end, .user = &events};
 		events.n = 0;
@@ -236,17 +225,4 @@ static void whole_documents(void **state)
 	}
 	expect("</a>", -EBADMSG, "");
 	expect("<a></a></a>", -EBADMSG, "<a>a=");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(elements),        cmocka_unit_test(attributes),
-		cmocka_unit_test(entities),        cmocka_unit_test(other_entities),
-		cmocka_unit_test(left_out),        cmocka_unit_test(sections),
-		cmocka_unit_test(no_xml),          cmocka_unit_test(refused),
-		cmocka_unit_test(long_names),      cmocka_unit_test(long_texts),
-		cmocka_unit_test(whole_documents),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

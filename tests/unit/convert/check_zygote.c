@@ -5,6 +5,7 @@
 #include "zygote_fixture.h"
 
 #include "work/run/zygote.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,9 +15,8 @@ enum { FORKS = 100 /* by one zygote */ };
 
 /* ---- Starting ---- */
 
-static void prepared(void **state)
+TEST(prepared)
 {
-	(void)state;
 	zygote_prepare(NULL);
 	assert_int_equal(n_spawned, 0);
 	zygote_prepare(&zygote);
@@ -28,9 +28,8 @@ static void prepared(void **state)
 	assert_int_equal(n_kills, 0);
 }
 
-static void workers(void **state)
+TEST(workers)
 {
-	(void)state;
 	for (size_t n = 0; n <= FILES; n++)
 		expect_forked(n);
 	/* One that has ended already: its client finds out. */
@@ -45,11 +44,10 @@ static void workers(void **state)
 	zygote_init(&zygote);
 }
 
-static void without_a_zygote(void **state)
+TEST(without_a_zygote)
 {
 	struct child child;
 	struct gsym_diag diag = {""};
-	(void)state;
 	assert_int_equal(order_worker(NULL, 1, &child, &diag), 0);
 	assert_int_equal(child.pid, STARTED_PID);
 	with.start_err = -ECHILD;
@@ -65,9 +63,8 @@ static void without_a_zygote(void **state)
 	assert_int_equal(n_spawned, 1);
 }
 
-static void nothing_to_fork_it(void **state)
+TEST(nothing_to_fork_it)
 {
-	(void)state;
 	with.sockets_err = -EMFILE;
 	expect_started("no socket", 1);
 	assert_int_equal(n_spawned, 0);
@@ -87,7 +84,7 @@ static void nothing_to_fork_it(void **state)
 /* ---- Answers ---- */
 
 /* Whatever is no worker of the zygote: both are ended at once, another zygote is used from then on. */
-static void bad_answers(void **state)
+TEST(bad_answers)
 {
 	static const struct {
 		struct zygote_script with;
@@ -108,7 +105,6 @@ static void bad_answers(void **state)
 		{{.got = 1, .type = WORKER_READY, .cannot_leave = true}, "no answer"},
 	};
 	const struct zygote_script good = with;
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		unsigned n = n_spawned;
 		expect_forked(1);
@@ -128,9 +124,8 @@ static void bad_answers(void **state)
 }
 
 /* Files that cannot be sent, and a zygote that has ended by itself. */
-static void bad_files(void **state)
+TEST(bad_files)
 {
-	(void)state;
 	expect_forked(1);
 	int file = files[1];
 	files[1] = 4096;
@@ -146,11 +141,10 @@ static void bad_files(void **state)
 }
 
 /* The daemon ends: nothing is started, and the zygote is left for zygote_deinit(). */
-static void shutting_down(void **state)
+TEST(shutting_down)
 {
 	struct child child = {.pid = 1, .sock = 2};
 	struct gsym_diag diag = {""};
-	(void)state;
 	with.got = -ECANCELED;
 	assert_int_equal(order_worker(&zygote, 2, &child, &diag), -ECANCELED);
 	assert_string_equal(diag.text, "the daemon is shutting down");
@@ -165,7 +159,7 @@ static void shutting_down(void **state)
 
 /* ---- Ending ---- */
 
-static void crashed_workers(void **state)
+TEST(crashed_workers)
 {
 	static const struct {
 		int status;
@@ -174,7 +168,6 @@ static void crashed_workers(void **state)
 		{0, false},      {0x0100, false}, {0xff00, false},
 		{SIGSEGV, true}, {SIGKILL, true}, {SIGABRT | 0x80, true},
 	};
-	(void)state;
 	zygote_note_end(NULL, SIGSEGV);
 	zygote_note_end(&zygote, SIGSEGV); /* there is none */
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -189,7 +182,7 @@ static void crashed_workers(void **state)
 }
 
 /* A worker without a waiter ends by itself, or is killed at its time limit. */
-static void ends_in_time(void **state)
+TEST(ends_in_time)
 {
 	static const struct {
 		int64_t lag, takes;
@@ -202,7 +195,6 @@ static void ends_in_time(void **state)
 		{ANSWER_MS + 50, ANSWER_MS + 3, true},
 		{NEVER, ANSWER_MS + 3, true},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		int64_t begin = now_ms = START_MS;
 		n_kills = 0;
@@ -217,9 +209,8 @@ static void ends_in_time(void **state)
 }
 
 /* It was killed before it was in a group of its own: it is waited for all the same. */
-static void without_a_group(void **state)
+TEST(without_a_group)
 {
-	(void)state;
 	with.has_no_group = true;
 	zygote_prepare(&zygote);
 	zygote_note_end(&zygote, SIGSEGV);
@@ -243,9 +234,8 @@ static void wear(void)
 	assert_int_equal(n_spawned, n + 1);
 }
 
-static void worn_out(void **state)
+TEST(worn_out)
 {
-	(void)state;
 	wear();
 	expect_forked(1);
 	assert_int_equal(n_spawned, 2);
@@ -255,9 +245,8 @@ static void worn_out(void **state)
 }
 
 /* Replaced before anything is asked of it. */
-static void worn_out_when_prepared(void **state)
+TEST(worn_out_when_prepared)
 {
-	(void)state;
 	wear();
 	zygote_prepare(&zygote);
 	assert_int_equal(n_spawned, 2);
@@ -268,9 +257,8 @@ static void worn_out_when_prepared(void **state)
 }
 
 /* There is no other: it is not used any more, and ended once. */
-static void worn_out_without_another(void **state)
+TEST(worn_out_without_another)
 {
-	(void)state;
 	wear();
 	with.spawn_err = -EAGAIN;
 	expect_started("no process", 1);
@@ -319,9 +307,8 @@ static void crash_meanwhile(const char *reason, int64_t sleeps)
 	assert_true(!n_kills || killed_at - START_MS >= sleeps);
 }
 
-static void forks_what_was_asked(void **state)
+TEST(forks_what_was_asked)
 {
-	(void)state;
 	with.lag = 10;
 	crash_meanwhile(NULL, 3 * ANSWER_MS);
 	assert_int_equal(n_kills, 0);
@@ -331,9 +318,8 @@ static void forks_what_was_asked(void **state)
 }
 
 /* It has forked, but nothing is heard of the worker: that ends with the zygote. */
-static void forks_in_vain(void **state)
+TEST(forks_in_vain)
 {
-	(void)state;
 	with.lag = 10;
 	with.got = -ETIMEDOUT;
 	crash_meanwhile("no answer in time", 2 * ANSWER_MS);
@@ -345,9 +331,8 @@ static void forks_in_vain(void **state)
 }
 
 /* All of it has ended while the thread waits, which still looks at it. */
-static void ends_while_waited_for(void **state)
+TEST(ends_while_waited_for)
 {
-	(void)state;
 	with.got = 0;
 	with.ends_at = START_MS + 5;
 	crash_meanwhile("no answer", 2 * ANSWER_MS);
@@ -356,11 +341,10 @@ static void ends_while_waited_for(void **state)
 }
 
 /* Two wait, and one does not get its worker: the zygote is killed at once, the other's worker is not. */
-static void fails_while_another_waits(void **state)
+TEST(fails_while_another_waits)
 {
 	struct child child;
 	pthread_t thread;
-	(void)state;
 	with.in_thread = true;
 	with.let_go_after = ANSWER_MS;
 	with.got = -ETIMEDOUT;
@@ -380,26 +364,4 @@ static void fails_while_another_waits(void **state)
 	assert_int_equal(n_spawned, 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ZYGOTE_TEST(prepared),
-		ZYGOTE_TEST(workers),
-		ZYGOTE_TEST(without_a_zygote),
-		ZYGOTE_TEST(nothing_to_fork_it),
-		ZYGOTE_TEST(bad_answers),
-		ZYGOTE_TEST(bad_files),
-		ZYGOTE_TEST(shutting_down),
-		ZYGOTE_TEST(crashed_workers),
-		ZYGOTE_TEST(ends_in_time),
-		ZYGOTE_TEST(without_a_group),
-		ZYGOTE_TEST(worn_out),
-		ZYGOTE_TEST(worn_out_when_prepared),
-		ZYGOTE_TEST(worn_out_without_another),
-		ZYGOTE_TEST(forks_what_was_asked),
-		ZYGOTE_TEST(forks_in_vain),
-		ZYGOTE_TEST(ends_while_waited_for),
-		ZYGOTE_TEST(fails_while_another_waits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(zygote_set_up, zygote_tear_down)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "store/transfer/directory_store.h"
 

@@ -25,10 +25,22 @@ int begin_engine_at_0(void **state);
 int begin_engine_without_stdin(void **state);
 int end_engine(void **state);
 
-#define ENGINE_TEST(f)                                                             \
-	cmocka_unit_test_setup_teardown(f, begin_engine, end_engine),              \
-		cmocka_unit_test_setup_teardown(f, begin_engine_at_0, end_engine), \
-		cmocka_unit_test_setup_teardown(f, begin_engine_without_stdin, end_engine)
+/* Defines a test of an engine that is run three times: with a handle as usual, at 0, and without standard input. */
+#define ENGINE_TEST(name)                                                       \
+	static void name(void **state);                                         \
+	TEST_WITH(name##_as_usual, begin_engine, end_engine)                    \
+	{                                                                       \
+		name(state);                                                    \
+	}                                                                       \
+	TEST_WITH(name##_at_0, begin_engine_at_0, end_engine)                   \
+	{                                                                       \
+		name(state);                                                    \
+	}                                                                       \
+	TEST_WITH(name##_without_stdin, begin_engine_without_stdin, end_engine) \
+	{                                                                       \
+		name(state);                                                    \
+	}                                                                       \
+	static void name(void **state __attribute__((unused)))
 
 struct trial {
 	enum store_operation operation;

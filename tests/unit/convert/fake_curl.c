@@ -1,15 +1,12 @@
 #include "fake_curl.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "gsym/base/diag.h"
+#include "tests/lib/unit.h"
 
 /* ---- The library ---- */
 

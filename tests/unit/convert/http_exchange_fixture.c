@@ -7,8 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_asprintf.h"
 
 /* ---- The kernel ---- */

@@ -31,10 +31,6 @@ void open_client(const struct store_options *options);
 int http_exchange_set_up(void **state);
 int http_exchange_tear_down(void **state);
 
-/* A test with a client without options. */
-#define EXCHANGE_TEST(function) \
-	cmocka_unit_test_setup_teardown(function, http_exchange_set_up, http_exchange_tear_down)
-
 /* Makes the request, of which @what is the other side: see play in fake_curl.h. */
 int exchange(bool (*what)(unsigned call));
 

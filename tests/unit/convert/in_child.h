@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { CHILD_SECONDS = 120 /* a limit that does not hold ends the child, too */ };
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
+
 /* The first key of RFC 8032, 7.1. */
 #define KNOWN_SECRET_BASE64 "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A="
 #define KNOWN_SECRET        "gsymfs-secret-1 " KNOWN_SECRET_BASE64 "\n"

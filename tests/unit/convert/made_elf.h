@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "convert/object/object_open.h"
 #include "gsym/base/diag.h"

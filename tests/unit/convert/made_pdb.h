@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "convert/object/pdb/pdb.h"
 #include "convert/object/source_format.h"

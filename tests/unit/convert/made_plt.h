@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 #ifndef EM_LOONGARCH

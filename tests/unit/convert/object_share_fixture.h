@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "cli/command/message.h" /* before a macro of cmocka has the name of a function in it */
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "cli/store/object_share.h"
 #include "work/run/converter.h"
@@ -61,8 +61,6 @@ extern struct object_share_options options; /* with these */
 
 int object_share_set_up(void **state);
 int object_share_tear_down(void **state);
-
-#define SHARE_TEST(name) cmocka_unit_test_setup_teardown(name, object_share_set_up, object_share_tear_down)
 
 /* Forgets script and options. */
 void object_share_reset(void);

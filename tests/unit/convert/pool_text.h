@@ -3,6 +3,7 @@
 #define TESTS_UNIT_CONVERT_POOL_TEXT_H
 
 #include "convert/record/pool.h"
+#include "tests/lib/unit.h"
 
 /* The number of the string @text, which has to stay. */
 static inline uint32_t pool_text(struct pool *pool, const char *text)

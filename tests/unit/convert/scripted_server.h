@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "store/transfer/http_exchange.h"
 

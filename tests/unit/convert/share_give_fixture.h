@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "store/share/share_offer.h"
 
@@ -93,7 +93,5 @@ uint64_t queued_bytes(const struct share_offers *offers);
 /* Of each test. */
 int set_up(void **state);
 int tear_down(void **state);
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 #endif

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 /* What the process meets. Zero: all succeeds. */
 extern struct store_child_script {

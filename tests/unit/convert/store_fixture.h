@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "store/client/store.h"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "store/client/store_call.h"
 
@@ -110,7 +110,5 @@ int tear_down(void **state);
 
 #define EVENTS_ARE(...) \
 	memcpy(with.events, (struct loop_event[]){__VA_ARGS__}, sizeof((struct loop_event[]){__VA_ARGS__}))
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 #endif

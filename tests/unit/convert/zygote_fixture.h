@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "work/run/zygote.h"
 
@@ -73,8 +73,6 @@ extern int files[FILES]; /* those of an order are the first of these */
 /* At the end no zygote is left, and no worker but those of clients, which go on. */
 int zygote_set_up(void **state);
 int zygote_tear_down(void **state);
-
-#define ZYGOTE_TEST(name) cmocka_unit_test_setup_teardown(name, zygote_set_up, zygote_tear_down)
 
 /* As if it were killed or had exited. */
 void end_process(struct made_process *process);

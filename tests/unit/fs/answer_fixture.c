@@ -1,13 +1,10 @@
 #include "answer_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/os/guard.h"
 
 /* A call that waits for an image is not parked here. */

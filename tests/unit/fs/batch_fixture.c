@@ -1,14 +1,11 @@
 #include "batch_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fs/images/image_find.h"
+#include "tests/lib/unit.h"
 
 struct batch_fixture b;
 

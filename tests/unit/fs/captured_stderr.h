@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/lib/unit.h"
+
 struct captured_stderr {
 	FILE *file;
 	int before;

@@ -8,15 +8,12 @@
 #include "fs/answer/symbol_names.h"
 #include "fs/call/call.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 static const struct made_function functions[] = {
 	{.start = 0x1000, .size = 0x10, .name = "f", .line = 10, .no_line = 8},
@@ -164,7 +161,7 @@ static void each_says(const struct case_of *cases, size_t n)
 
 #define MODULE "/src/debug"
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	static const struct case_of cases[] = {
 		{"0x1000", "f at /src/a.c:10\n"},
@@ -179,13 +176,11 @@ static void addresses(void **state)
 		{"0xfff", NULL},
 		{"0xfff.json", NULL},
 	};
-	(void)state;
 	each_says(cases, ARRAY_SIZE(cases));
 }
 
-static void options(void **state)
+TEST(options)
 {
-	(void)state;
 	t.a.answers.demangle = false;
 	says("0x1010", "_ZN1f3oneEv at /src/a.c:20\n");
 	t.a.answers.mark_merged = true;
@@ -193,11 +188,10 @@ static void options(void **state)
 }
 
 /* Where code belongs to no line, the one before it. */
-static void near_lines(void **state)
+TEST(near_lines)
 {
 	static const char exact[] = "0x1009\t0\tf\t0x9\t/src/a.c\t0\t-\t" MODULE "\tf\n";
 	static const char near[] = "0x1009\t0\tf\t0x9\t/src/a.c\t10\t~\t" MODULE "\tf\n";
-	(void)state;
 	says("0x1009.tsv", exact);
 	says("approximate/0x1009.tsv", near);
 	t.a.answers.approximate = true;
@@ -206,7 +200,7 @@ static void near_lines(void **state)
 }
 
 /* What numbers count from. A return address is in the function of the byte before it. */
-static void contexts(void **state)
+TEST(contexts)
 {
 	static const struct case_of cases[] = {
 		{"rva/0x10", "f::one() at /src/a.c:20\n"},
@@ -222,7 +216,6 @@ static void contexts(void **state)
 		{"ra/0x0", NULL}, /* nothing is before it, although the last function has no end */
 		{"rva/ra/0x11.tsv", "0x11\t0\tf::one()\t0x1\t/src/a.c\t20\t-\t" MODULE "\t_ZN1f3oneEv\n"},
 	};
-	(void)state;
 	t.handle->addresses.base = 0x1000;
 	t.handle->addresses.n = 1;
 	t.handle->addresses.segments[0].off = 0x500;
@@ -232,14 +225,13 @@ static void contexts(void **state)
 }
 
 /* With unknown=print they are files as well, but known to be outside of all functions. */
-static void unknown_addresses(void **state)
+TEST(unknown_addresses)
 {
 	static const struct case_of cases[] = {
 		{"0xfff", "?? at ??:0\n"},
 		{"0xfff.tsv", "0xfff\t0\t??\t0x0\t??\t0\t-\t" MODULE "\t??\n"},
 		{"off/0x20.tsv", "0x20\t0\t??\t0x0\t??\t0\t-\t" MODULE "\t??\n"},
 	};
-	(void)state;
 	t.a.answers.unknown_print = true;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		t.known = true;
@@ -255,10 +247,9 @@ static void unknown_addresses(void **state)
 }
 
 /* The last parameter may be NULL. */
-static void known_or_not(void **state)
+TEST(known_or_not)
 {
 	const struct request request = request_of("0x1000");
-	(void)state;
 	assert_int_equal(answer_make(&t.a.answers, t.rev, t.handle, &request, &t.wait, &t.content, NULL), 0);
 	expect_content("0x1000", "f at /src/a.c:10\n");
 }
@@ -266,9 +257,8 @@ static void known_or_not(void **state)
 /* ---- Damage ---- */
 
 /* It is in the status of the image, which stays open. */
-static void damaged(void **state)
+TEST(damaged)
 {
-	(void)state;
 	assert_null(t.rev->reason);
 	fails_with("0x1050", -EIO);
 	assert_non_null(t.rev->reason);
@@ -278,18 +268,16 @@ static void damaged(void **state)
 }
 
 /* Only that of damaged files is. */
-static void nothing_to_report(void **state)
+TEST(nothing_to_report)
 {
-	(void)state;
 	fails_with("0xfff", -ENOENT);
 	fails_with("sym/f", -EAGAIN);
 	assert_null(t.rev->reason);
 }
 
 /* The image is closed, and made again when it is next used. */
-static void truncated(void **state)
+TEST(truncated)
 {
-	(void)state;
 	handle_get(t.handle);
 	cut_short(&t.a, t.handle);
 	fails_with("0x1000", -EIO);
@@ -310,7 +298,7 @@ static void waits_for(const char *path, enum symbol_names kind)
 	assert_int_equal(t.wait.part, kind);
 }
 
-static void symbols(void **state)
+TEST(symbols)
 {
 	static const struct case_of cases[] = {
 		{"sym/f", "f at /src/a.c:10\n"},
@@ -336,16 +324,14 @@ static void symbols(void **state)
 		 "0x1011\t0\t_ZN1f3oneEv\t0x1\t/src/a.c\t20\t-\t" MODULE "\t_ZN1f3oneEv\n"},
 		{"sym/none", NULL},
 	};
-	(void)state;
 	build(NAMES_STORED);
 	build(NAMES_SHOWN);
 	each_says(cases, ARRAY_SIZE(cases));
 }
 
 /* The index of demangled names is waited for only if there is no such stored name. */
-static void indexes(void **state)
+TEST(indexes)
 {
-	(void)state;
 	waits_for("sym/f", NAMES_STORED);
 	waits_for("sym/f::one", NAMES_STORED);
 	build(NAMES_STORED);
@@ -358,18 +344,16 @@ static void indexes(void **state)
 }
 
 /* It is made for another call before this one can wait for it. */
-static void made_meanwhile(void **state)
+TEST(made_meanwhile)
 {
-	(void)state;
 	build(NAMES_STORED);
 	builds_meanwhile = true;
 	says("sym/f::one", "f::one() at /src/a.c:20\n");
 }
 
 /* Names of a file can be made to take long. */
-static void search_takes_long(void **state)
+TEST(search_takes_long)
 {
-	(void)state;
 	build(NAMES_STORED);
 	build(NAMES_SHOWN);
 	cpu_seconds = 10;
@@ -390,10 +374,9 @@ static int ask_early(struct handle *fragment, const char *path)
 }
 
 /* What a fragment does not have, the rest of the image may; and its damage is none of the image. */
-static void early(void **state)
+TEST(early)
 {
 	struct handle *fragment = make_entry(&t.a, ID, functions, ARRAY_SIZE(functions));
-	(void)state;
 	for (int print = 0; print < 2; print++) {
 		t.a.answers.unknown_print = print;
 		assert_int_equal(ask_early(fragment, "0x1010"), 0);
@@ -429,9 +412,8 @@ static void fails_without_memory(const char *path, const char *text)
 	expect_content(path, text);
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-	(void)state;
 	build(NAMES_STORED);
 	build(NAMES_SHOWN);
 	fails_without_memory("0x1010", "f::one() at /src/a.c:20\n");
@@ -442,11 +424,10 @@ static void without_memory(void **state)
 
 /* ---- Batches ---- */
 
-static void options_of_batches(void **state)
+TEST(options_of_batches)
 {
 	const struct context place = {.is_return = true}, near = {.near = true};
 	const struct request request = {.format = RENDER_JSON};
-	(void)state;
 	struct batch_options got = answer_batch_options(&t.a.answers, &request, &place);
 	assert_int_equal(got.render.format, RENDER_JSON);
 	assert_false(got.render.mark_merged);
@@ -461,15 +442,4 @@ static void options_of_batches(void **state)
 	assert_true(answer_batch_options(&t.a.answers, &request, &place).near);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(addresses),         TEST(options),      TEST(near_lines),     TEST(contexts),
-		TEST(unknown_addresses), TEST(known_or_not), TEST(damaged),        TEST(nothing_to_report),
-		TEST(truncated),         TEST(symbols),      TEST(indexes),        TEST(made_meanwhile),
-		TEST(search_takes_long), TEST(early),        TEST(without_memory), TEST(options_of_batches),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

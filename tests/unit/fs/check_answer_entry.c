@@ -5,18 +5,15 @@
 #include "tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "fs/images/fragments.h"
 #include "fs/images/stable.h"
 #include "fs/tree/answer_entry.h"
 #include "fs/tree/attr.h"
+#include "tests/lib/unit.h"
 
 static struct call call;
 static bool known;
@@ -41,8 +38,6 @@ static int tear_down(void **state)
 	return tree_tear_down(state);
 }
 
-#define ENTRY_TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tear_down)
-
 static struct revision *only_image(void)
 {
 	put_new(t.f, debug_file());
@@ -57,11 +52,10 @@ static uint64_t nodes_used(void)
 
 /* ---- Of an open image ---- */
 
-static void answered(void **state)
+TEST(answered)
 {
 	struct revision *rev = only_image();
 	struct handle *handle = open_image(ID);
-	(void)state;
 	for (int is_known = 0; is_known < 2; is_known++) {
 		const struct request request = {.kind = REQUEST_ADDRESS, .address = 0x1010 + is_known};
 		const struct node_id id = answer_id(rev, &request, 0x1000, 9);
@@ -84,10 +78,9 @@ static void answered(void **state)
 }
 
 /* The node pins the image until the kernel has forgotten it, however often it was looked up. */
-static void pinned(void **state)
+TEST(pinned)
 {
 	struct revision *rev = only_image();
-	(void)state;
 	open_image(ID);
 	assert_false(revision_is_pinned(rev));
 	assert_int_equal(ask_address(rev, 0x1010), 0);
@@ -104,12 +97,11 @@ static void pinned(void **state)
 }
 
 /* An answer that cannot be had leaves nothing. */
-static void failures(void **state)
+TEST(failures)
 {
 	static const int errors[] = {-ENOENT, -EIO, -ENOMEM, -EAGAIN};
 	struct revision *rev = only_image();
 	struct handle *handle = open_image(ID);
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		made.err = errors[i];
 		made.early = 0;
@@ -121,11 +113,10 @@ static void failures(void **state)
 	}
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct revision *rev = only_image();
 	int err = -ENOMEM;
-	(void)state;
 	open_image(ID);
 	for (long n = 0; err; n++) {
 		fail_allocation(n);
@@ -143,11 +134,10 @@ static void without_memory(void **state)
 /* ---- Before it is open ---- */
 
 /* What failed is not asked of fragments. */
-static void failed_image(void **state)
+TEST(failed_image)
 {
 	struct revision *rev = only_image();
 	struct list dropped;
-	(void)state;
 	list_init(&dropped);
 	mutex_lock(&t.f->images.lock);
 	fragments_add(&t.f->images, rev, made.from = new_handle(), &dropped);
@@ -160,7 +150,7 @@ static void failed_image(void **state)
 }
 
 /* What a worker is asked for, if that can be said before the image is open. */
-static void asked_addresses(void **state)
+TEST(asked_addresses)
 {
 	static const struct {
 		struct request request;
@@ -186,7 +176,6 @@ static void asked_addresses(void **state)
 		{{.kind = REQUEST_SYMBOL, .symbol = "main", .symbol_size = 4}, 0, 0, ADDRESS_LINKED},
 	};
 	struct revision *rev = only_image();
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(ask(rev, &rows[i].request), -EAGAIN);
 		assert_ptr_equal(call.wait.revision, rev);
@@ -202,9 +191,8 @@ static void asked_addresses(void **state)
 }
 
 /* During the first scan a better file may be found: no worker is asked for this one. */
-static void during_the_scan(void **state)
+TEST(during_the_scan)
 {
-	(void)state;
 	put_new(t.f, program_file(SOURCE_SYMBOLS));
 	struct revision *rev = current(t.f);
 	assert_int_equal(ask_address(rev, 0x1010), -EAGAIN);
@@ -225,11 +213,10 @@ static void add_fragments(struct revision *rev, struct handle **fragments, size_
 }
 
 /* The first fragment that has an answer gives it, which holds until the whole image is there. */
-static void early(void **state)
+TEST(early)
 {
 	struct handle *fragments[4];
 	struct revision *rev = only_image();
-	(void)state;
 	add_fragments(rev, fragments, ARRAY_SIZE(fragments));
 	for (size_t i = 0; i <= ARRAY_SIZE(fragments); i++) { /* the newest is asked first */
 		bool any = i < ARRAY_SIZE(fragments);
@@ -252,11 +239,10 @@ static void early(void **state)
 }
 
 /* A fragment without memory for its answer has none: the image is waited for. An address without fails. */
-static void early_without_memory(void **state)
+TEST(early_without_memory)
 {
 	struct handle *fragments[1];
 	struct revision *rev = only_image();
-	(void)state;
 	add_fragments(rev, fragments, 1);
 	made.from = fragments[0];
 	fail_allocation(0);
@@ -271,12 +257,4 @@ static void early_without_memory(void **state)
 	assert_int_equal(atomic_load(&fragments[0]->refs), 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ENTRY_TEST(answered),        ENTRY_TEST(pinned),       ENTRY_TEST(failures),
-		ENTRY_TEST(without_memory),  ENTRY_TEST(failed_image), ENTRY_TEST(asked_addresses),
-		ENTRY_TEST(during_the_scan), ENTRY_TEST(early),        ENTRY_TEST(early_without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(tree_set_up, tear_down)

@@ -1,10 +1,7 @@
 /* Which permissions the files of an image show: to read, for those who may read its source. */
 #include "fs/tree/attr.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { OWNER = 1000, GROUP = 1001 };
 
@@ -17,9 +14,8 @@ static void expect(const struct stat *st, mode_t type, mode_t mode)
 	assert_int_equal(st->st_mtim.tv_nsec, 500000000);
 }
 
-static void every_mode(void **state)
+TEST(every_mode)
 {
-	(void)state;
 	for (mode_t mode = 0; mode <= 07777; mode++) {
 		struct revision rev = {
 			.source = {.uid = OWNER, .gid = GROUP, .mode = mode, .mtime_ns = -1500000000}};
@@ -34,10 +30,4 @@ static void every_mode(void **state)
 		attr_batch(&rev, 9, &st);
 		expect(&st, S_IFREG, read | read >> 1); /* queries are written to it */
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_mode)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

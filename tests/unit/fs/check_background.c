@@ -8,13 +8,10 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { CALLS = 12, LOG = 64 };
@@ -185,9 +182,8 @@ static void expect_resumed(size_t i)
 
 /* ---- Tests ---- */
 
-static void shared(void **state)
+TEST(shared)
 {
-	(void)state;
 	assert_int_equal(wait_for(0, 1, 7), 0);
 	assert_int_equal(wait_for(1, 2, 7), 0);
 	assert_int_equal(wait_for(2, 1, 8), 0); /* of another user, the same */
@@ -203,9 +199,8 @@ static void shared(void **state)
 }
 
 /* One slice each, of each user in turn. */
-static void sliced(void **state)
+TEST(sliced)
 {
-	(void)state;
 	t.slices[1] = t.slices[2] = t.slices[3] = 2;
 	wait_for(0, 1, 7);
 	wait_for(1, 2, 7);
@@ -215,9 +210,8 @@ static void sliced(void **state)
 }
 
 /* When many have begun they come first, so that not all images are open. */
-static void many_begun(void **state)
+TEST(many_begun)
 {
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		t.slices[i] = 2;
 		wait_for(i, i, 7);
@@ -227,9 +221,8 @@ static void many_begun(void **state)
 }
 
 /* Calls that went away take their job with them. */
-static void dropped(void **state)
+TEST(dropped)
 {
-	(void)state;
 	wait_for(0, 1, 7);
 	wait_for(1, 2, 7);
 	mutex_lock(&t.f->images.lock);
@@ -241,9 +234,8 @@ static void dropped(void **state)
 }
 
 /* The image is not open: the call is attempted again. */
-static void not_open(void **state)
+TEST(not_open)
 {
-	(void)state;
 	t.not_open[1] = true;
 	wait_for(0, 1, 7);
 	run();
@@ -253,9 +245,8 @@ static void not_open(void **state)
 	expect_resumed(0);
 }
 
-static void failed(void **state)
+TEST(failed)
 {
-	(void)state;
 	t.err[1] = -EIO;
 	t.err[2] = -ENOMEM;
 	t.calls[1].outlives_failure = t.calls[2].outlives_failure = true;
@@ -276,10 +267,9 @@ static void failed(void **state)
 }
 
 /* Each allocation fails once: the call does not wait for what will not be done. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	int err = -ENOMEM;
-	(void)state;
 	list_init(&t.calls[0].link);
 	for (long n = 0; err; n++) {
 		allowed = n;
@@ -294,9 +284,8 @@ static void without_memory(void **state)
 }
 
 /* A call waits for so much work, and no more. */
-static void limit_of_works(void **state)
+TEST(limit_of_works)
 {
-	(void)state;
 	t.calls[0].works = CALL_WORKS_MAX - 1;
 	assert_int_equal(wait_for(0, 1, 7), 0);
 	t.calls[1].works = CALL_WORKS_MAX;
@@ -307,10 +296,9 @@ static void limit_of_works(void **state)
 }
 
 /* The daemon ends: all calls are woken, and the revision is used no more. */
-static void stopped(void **state)
+TEST(stopped)
 {
 	struct list woken;
-	(void)state;
 	list_init(&woken);
 	uint64_t pins = atomic_load(&t.revs[0]->pins) & UINT32_MAX;
 	wait_for(0, 1, 7);
@@ -329,13 +317,4 @@ static void stopped(void **state)
 	background_init(&t.background);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(shared), TEST(sliced),         TEST(many_begun), TEST(dropped),        TEST(not_open),
-		TEST(failed), TEST(limit_of_works), TEST(stopped),    TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -3,12 +3,9 @@
 
 #include "fs/images/basename.h"
 #include "fs/images/catalogue.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define TITLE "libtitle.so"
 
@@ -47,7 +44,7 @@ static bool sees(struct images_fixture *f, const struct caller *caller, const ch
 	return visible;
 }
 
-static void file_in_a_private_directory(void **state)
+TEST(file_in_a_private_directory)
 {
 	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "private", 0700), "program", false);
@@ -69,7 +66,7 @@ static void file_in_a_private_directory(void **state)
 }
 
 /* Of several directories that tell a title the one that most may search counts, in whatever order. */
-static void title_of_several_directories(void **state)
+TEST(title_of_several_directories)
 {
 	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "private", 0700), "a", true);
@@ -82,7 +79,7 @@ static void title_of_several_directories(void **state)
 	assert_true(sees(f, &stranger, TITLE, false));
 }
 
-static void title_of_the_last_scan(void **state)
+TEST(title_of_the_last_scan)
 {
 	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "public", 0755), "a", true);
@@ -96,7 +93,7 @@ static void title_of_the_last_scan(void **state)
 }
 
 /* One image of that name among those which the caller may know. */
-static void the_only_one(void **state)
+TEST(the_only_one)
 {
 	struct images_fixture *f = *state;
 	struct image *found = NULL;
@@ -126,7 +123,7 @@ static bool forget(struct images_fixture *f, const char *path)
 }
 
 /* A title is of a file's content: whether another file still tells it, a walk has to find out. */
-static void forgotten_with_a_title(void **state)
+TEST(forgotten_with_a_title)
 {
 	struct images_fixture *f = *state;
 	put_in(f, f->top, "program", false);
@@ -138,7 +135,7 @@ static void forgotten_with_a_title(void **state)
 }
 
 /* A name lasts as long as one of the image's files in the tree has it. */
-static void forgotten(void **state)
+TEST(forgotten)
 {
 	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "a", 0755), "program", false);
@@ -164,15 +161,4 @@ static void forgotten(void **state)
 	assert_true(sees(f, &stranger, "other", true));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(file_in_a_private_directory),
-		IMAGES_TEST(title_of_several_directories),
-		IMAGES_TEST(title_of_the_last_scan),
-		IMAGES_TEST(the_only_one),
-		IMAGES_TEST(forgotten),
-		IMAGES_TEST(forgotten_with_a_title),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

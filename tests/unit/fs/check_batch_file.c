@@ -7,14 +7,11 @@
 
 #include "fs/answer/batch_file.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define SIMILAR_ID "0123456789abcdee"
 
@@ -52,7 +49,7 @@ static void each_reads(const struct lines_case *cases, size_t n)
 
 /* ---- Lines ---- */
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	static const struct lines_case cases[] = {
 		{"1000\n", F("0x1000", "0x0")},
@@ -70,14 +67,13 @@ static void addresses(void **state)
 		{"1000\n\nzz\n1010\n", F("0x1000", "0x0") UNKNOWN("") UNKNOWN("zz") ONE("0x1010", "0x0")},
 		{"", ""},
 	};
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	each_reads(cases, ARRAY_SIZE(cases));
 	assert_null(current(b.a.f)->reason);
 }
 
-static void lines_of_the_root(void **state)
+TEST(lines_of_the_root)
 {
 	static const struct lines_case cases[] = {
 		{ID " 1000\n", F("0x1000", "0x0")},
@@ -122,7 +118,6 @@ static void lines_of_the_root(void **state)
 		/* The one before has no such place in its file. */
 		{OTHER_ID " 1000\n" ID "/off 510\n", F_OF("0x1000", "0x0", "other") ONE("0x510", "0x0")},
 	};
-	(void)state;
 	struct handle *handle = open_sample(ID);
 	handle->addresses.base = 0x1000;
 	handle->addresses.n = 1;
@@ -135,11 +130,10 @@ static void lines_of_the_root(void **state)
 }
 
 /* Any number of slashes is as good as one. */
-static void long_places(void **state)
+TEST(long_places)
 {
 	static const size_t sizes[] = {127, 128, 129, 2000};
 	char line[4096];
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -155,10 +149,9 @@ static void long_places(void **state)
 }
 
 /* Only so much of a line can be an address, and only so much of any other is echoed. */
-static void long_lines(void **state)
+TEST(long_lines)
 {
 	static char line[SHOWN_MAX + 32], results[2 * SHOWN_MAX];
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	for (size_t size = SHOWN_MAX - 1; size < SHOWN_MAX + 3; size++) {
@@ -170,9 +163,8 @@ static void long_lines(void **state)
 	}
 }
 
-static void contexts(void **state)
+TEST(contexts)
 {
-	(void)state;
 	struct handle *handle = open_sample(ID);
 	handle->addresses.base = 0x1000;
 	open_q(ID "/ra/q.tsv", OWNER);
@@ -184,9 +176,8 @@ static void contexts(void **state)
 }
 
 /* Records of several lines end with an empty one. */
-static void formats(void **state)
+TEST(formats)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q", OWNER);
 	reads("1010\nzz\n", "f::one() at /src/a.c:20\n\n?? at ??:0\n\n");
@@ -204,9 +195,8 @@ static void formats(void **state)
 }
 
 /* It may go on: only what is read before all of it was written is answered without it. */
-static void last_line(void **state)
+TEST(last_line)
 {
-	(void)state;
 	open_sample(ID);
 	for (int root = 0; root < 2; root++) {
 		const struct stream_kind *kind;
@@ -238,9 +228,8 @@ static void last_line(void **state)
 }
 
 /* What an id means is asked anew for each read: others may come that begin like it. */
-static void ambiguous_meanwhile(void **state)
+TEST(ambiguous_meanwhile)
 {
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	reads("0123456789 1000\n", F("0x1000", "0x0"));
@@ -249,9 +238,8 @@ static void ambiguous_meanwhile(void **state)
 }
 
 /* All of several images and places are answered by one call, damaged and unknown ones as well. */
-static void at_once(void **state)
+TEST(at_once)
 {
-	(void)state;
 	open_sample(ID);
 	open_sample(OTHER_ID);
 	open_q("q.tsv", OWNER);
@@ -280,9 +268,8 @@ static void put_secret(void)
 }
 
 /* In the root's q each line has its record; an image's own cannot be read. */
-static void not_permitted(void **state)
+TEST(not_permitted)
 {
-	(void)state;
 	put_secret();
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
@@ -297,9 +284,8 @@ static void not_permitted(void **state)
 	expect_results("");
 }
 
-static void failed(void **state)
+TEST(failed)
 {
-	(void)state;
 	set_failed(OTHER_ID, -EBADMSG);
 	open_q("q.tsv", OWNER);
 	reads(OTHER_ID " 1000\n" OTHER_ID "/ra fff\n", NONE("0x1000") NONE("0xfff"));
@@ -311,9 +297,8 @@ static void failed(void **state)
 }
 
 /* A fault of the machine says nothing of the image: then there is no record that says so. */
-static void failed_here(void **state)
+TEST(failed_here)
 {
-	(void)state;
 	open_sample(ID);
 	set_failed(OTHER_ID, -ENOSPC);
 	open_q("q.tsv", OWNER);
@@ -327,9 +312,8 @@ static void failed_here(void **state)
 /* ---- Damage ---- */
 
 /* The line is as unknown, and the image's status says why. */
-static void damaged(void **state)
+TEST(damaged)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	reads("1000\n", F("0x1000", "0x0"));
@@ -340,9 +324,8 @@ static void damaged(void **state)
 }
 
 /* The image is made again, and waited for. */
-static void truncated(void **state)
+TEST(truncated)
 {
-	(void)state;
 	struct handle *handle = open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	reads("1000\n", F("0x1000", "0x0"));
@@ -358,9 +341,8 @@ static void truncated(void **state)
 }
 
 /* But not for ever. */
-static void truncated_again_and_again(void **state)
+TEST(truncated_again_and_again)
 {
-	(void)state;
 	open_q(ID "/q.tsv", OWNER);
 	write_lines("1001\n");
 	for (unsigned i = 0; i < CALL_TRIES_MAX; i++) {
@@ -376,13 +358,12 @@ static void truncated_again_and_again(void **state)
 
 /* ---- Memory ---- */
 
-static void opened_without_memory(void **state)
+TEST(opened_without_memory)
 {
 	const struct request request = {.kind = REQUEST_BATCH};
 	struct image *image = current(b.a.f)->image;
 	struct stream *stream = NULL;
 	uint32_t pins = image->pins;
-	(void)state;
 	for (long n = 0; !stream; n++) {
 		long before = live;
 		struct caller caller = {.uid = OWNER, .groups = calloc(1, sizeof(gid_t)), .n_groups = 1};
@@ -404,9 +385,8 @@ static void no_more_batches(void)
 }
 
 /* It is told at once. */
-static void no_batch(void **state)
+TEST(no_batch)
 {
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	write_lines(ID " 1000\n" NO_ID " 1000\n");
@@ -443,9 +423,8 @@ static void lines_without_memory(const char *path, const char *lines, const char
 	}
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-	(void)state;
 	open_sample(ID);
 	lines_without_memory(ID "/q.tsv", "1000\n1010\nzz\n",
 			     F("0x1000", "0x0") ONE("0x1010", "0x0") UNKNOWN("zz"), 0);
@@ -455,29 +434,4 @@ static void without_memory(void **state)
 	assert_null(current(b.a.f)->reason);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(addresses),
-		TEST(lines_of_the_root),
-		TEST(long_places),
-		TEST(long_lines),
-		TEST(contexts),
-		TEST(formats),
-		TEST(last_line),
-		TEST(ambiguous_meanwhile),
-		TEST(at_once),
-		TEST(not_permitted),
-		TEST(failed),
-		TEST(failed_here),
-		TEST(damaged),
-		TEST(truncated),
-		TEST(truncated_again_and_again),
-		TEST(opened_without_memory),
-		TEST(no_batch),
-		TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -6,15 +6,12 @@
 
 #include "fs/answer/batch_file.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	AHEAD_MIN = 1024,    /* lines that are announced */
@@ -66,9 +63,8 @@ static void expect_rows(size_t n)
 /* ---- How much at once ---- */
 
 /* A reader that asks for little gets more made ahead, but not when memory is short. */
-static void made_ahead(void **state)
+TEST(made_ahead)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	write_often("1000\n", 1000);
@@ -90,9 +86,8 @@ static void made_ahead(void **state)
 }
 
 /* Lines are parsed for the results that are wanted, and a few more, in case that these are short. */
-static void parsed_at_once(void **state)
+TEST(parsed_at_once)
 {
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	charge(ACCOUNT_FILES, PRESSURE);
@@ -108,9 +103,8 @@ static void parsed_at_once(void **state)
 }
 
 /* Of several places as well, no more than is wanted. */
-static void several_places(void **state)
+TEST(several_places)
 {
-	(void)state;
 	open_sample(ID)->addresses.base = 0x1000;
 	open_q("q.tsv", OWNER);
 	charge(ACCOUNT_FILES, PRESSURE);
@@ -124,12 +118,11 @@ static void several_places(void **state)
 }
 
 /* Lines that have no answer in time are parsed again: so there are fewer of them, until there is time. */
-static void slow_answers(void **state)
+TEST(slow_answers)
 {
 	static const size_t slower[] = {16384, 4096, 1024, 256, 64, LINES_MIN, LINES_MIN};
 	static const size_t faster[] = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 16384};
 	unsigned call = 0;
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	write_often(ID " 1000\n", 60000);
@@ -149,9 +142,8 @@ static void slow_answers(void **state)
 }
 
 /* When time is up the call ends, after the first place. */
-static void out_of_time(void **state)
+TEST(out_of_time)
 {
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	b.stream->until = 0;
@@ -172,9 +164,8 @@ static void expect_announced(unsigned calls, size_t n)
 }
 
 /* Many lines in an image's own q, all that are addresses, once. */
-static void announced(void **state)
+TEST(announced)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	write_often("1000\n", AHEAD_MIN - 1);
@@ -207,9 +198,8 @@ static void announced(void **state)
 }
 
 /* Not again while some of them have no answer yet; but all of the rest when their batch is gone. */
-static void announced_once(void **state)
+TEST(announced_once)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	reads("1000\n", row);
@@ -231,9 +221,8 @@ static void announced_once(void **state)
 }
 
 /* What is announced is what will be asked, in the terms of the file. */
-static void announced_places(void **state)
+TEST(announced_places)
 {
-	(void)state;
 	open_sample(ID)->addresses.base = 0x1000;
 	open_q(ID "/base/7000/q.tsv", OWNER);
 	write_often("7000\n7011\n10\n", AHEAD_MIN);
@@ -250,9 +239,8 @@ static void announced_places(void **state)
 	}
 }
 
-static void most_that_are_announced(void **state)
+TEST(most_that_are_announced)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	write_often("1000\n", BATCH_EXPECTED + AHEAD_MIN);
@@ -261,9 +249,8 @@ static void most_that_are_announced(void **state)
 }
 
 /* The root's q has lines of any image. */
-static void root_announces_nothing(void **state)
+TEST(root_announces_nothing)
 {
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	write_often("1000\n", AHEAD_MIN);
@@ -275,9 +262,8 @@ static void root_announces_nothing(void **state)
 }
 
 /* Nothing is answered before all of it was looked at. */
-static void no_time_to_announce(void **state)
+TEST(no_time_to_announce)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	write_often("1000\n", AHEAD_MIN);
@@ -294,9 +280,8 @@ static void no_time_to_announce(void **state)
 }
 
 /* The file was truncated meanwhile. */
-static void announced_in_vain(void **state)
+TEST(announced_in_vain)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	write_often("1000\n", AHEAD_MIN);
@@ -311,9 +296,8 @@ static void announced_in_vain(void **state)
 }
 
 /* A thread that serves requests has no time for much. */
-static void handed_over(void **state)
+TEST(handed_over)
 {
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	b.call.on_runner = false;
@@ -364,9 +348,8 @@ static void read_another(void)
 	b.call = call;
 }
 
-static void helpers(void **state)
+TEST(helpers)
 {
-	(void)state;
 	atomic_uint *busy = &b.a.answers.batch_helpers;
 	b.a.answers.batch_threads = 4;
 	open_sample(ID);
@@ -399,13 +382,12 @@ static void helpers(void **state)
 }
 
 /* Any number of threads writes the same. */
-static void many_threads(void **state)
+TEST(many_threads)
 {
 	enum { LINES = 10000 };
 	struct text_buf lines = {0}, alone = {0};
 	char line[16];
 	uint32_t chance = 1;
-	(void)state;
 	open_sample(ID);
 	for (unsigned i = 0; i < LINES; i++) {
 		chance = chance * 1103515245 + 12345;
@@ -446,11 +428,10 @@ static void asks(const char *names, unsigned made)
 	assert_int_equal(b.calls.made, made);
 }
 
-static void most_recently_used(void **state)
+TEST(most_recently_used)
 {
 	struct handle *handles[ARRAY_SIZE(ids)];
 	static const char *const paths[] = {"a", "b", "c", "d", "e"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		put_image(&b.a, ids[i], paths[i]);
 		handles[i] = open_sample(ids[i]);
@@ -475,9 +456,8 @@ static void most_recently_used(void **state)
 }
 
 /* What stands for no image is kept as well. */
-static void unknown_lines(void **state)
+TEST(unknown_lines)
 {
-	(void)state;
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	for (unsigned i = 0; i < 3; i++)
@@ -487,11 +467,10 @@ static void unknown_lines(void **state)
 }
 
 /* An open q keeps its image from being forgotten. */
-static void pinned(void **state)
+TEST(pinned)
 {
 	const struct image *image = current(b.a.f)->image;
 	uint32_t pins = image->pins;
-	(void)state;
 	open_q(ID "/q.tsv", OWNER);
 	assert_int_equal(image->pins, pins + 1);
 	open_q("q.tsv", OWNER);
@@ -506,11 +485,10 @@ static size_t charged(enum account_kind kind)
 }
 
 /* A user who holds too much has caches freed after each answer. */
-static void caches(void **state)
+TEST(caches)
 {
 	static const char of_both[] = ID " 1000\n" OTHER_ID " 1000\n";
 	static const char rows[] = F("0x1000", "0x0") F_OF("0x1000", "0x0", "other");
-	(void)state;
 	struct handle *handle = open_sample(ID);
 	open_sample(OTHER_ID);
 	open_q("q.tsv", OWNER);
@@ -541,10 +519,9 @@ static void caches(void **state)
 }
 
 /* Lines that are parsed are charged, and only those of a short chunk are kept, and charged, for the next. */
-static void parsed_lines(void **state)
+TEST(parsed_lines)
 {
 	enum { LINE_SIZE_MIN = sizeof(struct context) + sizeof(struct batch_query) + 2 * sizeof(void *) };
-	(void)state;
 	open_sample(ID);
 	open_q(ID "/q.tsv", OWNER);
 	for (size_t n = LINES_KEPT; n < 4 * LINES_KEPT; n += LINES_KEPT) {
@@ -558,31 +535,4 @@ static void parsed_lines(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(made_ahead),
-		TEST(parsed_at_once),
-		TEST(several_places),
-		TEST(slow_answers),
-		TEST(out_of_time),
-		TEST(announced),
-		TEST(announced_once),
-		TEST(announced_places),
-		TEST(most_that_are_announced),
-		TEST(root_announces_nothing),
-		TEST(no_time_to_announce),
-		TEST(announced_in_vain),
-		TEST(handed_over),
-		TEST(helpers),
-		TEST(many_threads),
-		TEST(most_recently_used),
-		TEST(unknown_lines),
-		TEST(pinned),
-		TEST(caches),
-		TEST(parsed_lines),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -7,14 +7,11 @@
 #include "fs/answer/batch_file.h"
 #include "fs/images/fragments.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	EARLY_MAX = 64,    /* lines that a worker can be asked for */
@@ -41,9 +38,8 @@ static int tear_down(void **state)
 
 /* ---- Addresses ---- */
 
-static void asked_addresses(void **state)
+TEST(asked_addresses)
 {
-	(void)state;
 	open_q(ID "/ra/q.tsv", OWNER);
 	write_lines("1001\nzz\n\n1011\n0\n");
 	WAITS_FOR(ID, 0x1000, 0x1010);
@@ -65,9 +61,8 @@ static void asked_addresses(void **state)
 }
 
 /* For many lines all of the image is needed. */
-static void many_addresses(void **state)
+TEST(many_addresses)
 {
-	(void)state;
 	for (unsigned n = EARLY_MAX - 1; n <= EARLY_MAX + 1; n++) {
 		open_q(ID "/q.tsv", OWNER);
 		write_often("1000\n", n);
@@ -85,9 +80,8 @@ static void many_addresses(void **state)
 }
 
 /* An id that the first scan may still find waits for its end. */
-static void first_scan(void **state)
+TEST(first_scan)
 {
-	(void)state;
 	open_sample(ID);
 	mutex_lock(&b.a.f->images.lock);
 	b.a.f->images.scanned = false;
@@ -129,9 +123,8 @@ static void drop_fragments(const char *id)
 }
 
 /* What a fragment has is answered; the rest is waited for. */
-static void early_answers(void **state)
+TEST(early_answers)
 {
-	(void)state;
 	add_fragment(ID, 0x1000, "f");
 	open_q(ID "/q.tsv", OWNER);
 	write_lines("1000\nzz\n1010\n1001\n1011\n");
@@ -158,9 +151,8 @@ static void early_answers(void **state)
 }
 
 /* A worker that did not know the first line is not asked for it again: it may be in no function. */
-static void asked_in_vain(void **state)
+TEST(asked_in_vain)
 {
-	(void)state;
 	open_q(ID "/q.tsv", OWNER);
 	write_lines("1000\n1001\n");
 	WAITS_FOR(ID, 0x1000, 0x1001);
@@ -186,9 +178,8 @@ static void asked_in_vain(void **state)
 }
 
 /* A call asks once, but what it did not ask another may. */
-static void asked_by_another(void **state)
+TEST(asked_by_another)
 {
-	(void)state;
 	open_q("q.tsv", OWNER);
 	write_lines(OTHER_ID " 1000\n");
 	b.call.early = EARLY_OVER;
@@ -198,9 +189,8 @@ static void asked_by_another(void **state)
 }
 
 /* For the addresses that a worker is to be asked for. */
-static void asked_without_memory(void **state)
+TEST(asked_without_memory)
 {
-	(void)state;
 	open_q(ID "/q.tsv", OWNER);
 	write_lines("1000\n");
 	WAITS_FOR(ID, 0x1000);
@@ -224,9 +214,8 @@ static void expect_prefetched(size_t n, const char *id, bool whole)
 }
 
 /* Of the images of all lines that were written so far, once. */
-static void prefetched(void **state)
+TEST(prefetched)
 {
-	(void)state;
 	open_q("q.tsv", OWNER);
 	write_lines(ID " 1000\n" ID " 1001\n" NO_ID " 1000\n" OTHER_ID " 1000\n");
 	expect_prefetched(2, OTHER_ID, false);
@@ -250,9 +239,8 @@ static void prefetched(void **state)
 	expect_prefetched(4, ID, false);
 }
 
-static void prefetched_of_many(void **state)
+TEST(prefetched_of_many)
 {
-	(void)state;
 	open_q("q.tsv", OWNER);
 	write_often(ID " 1\n" OTHER_ID " 1\n", EARLY_MAX / 2);
 	expect_prefetched(EARLY_MAX, OTHER_ID, false);
@@ -263,14 +251,4 @@ static void prefetched_of_many(void **state)
 	expect_prefetched(PREFETCH_MAX, OTHER_ID, true);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(asked_addresses), TEST(many_addresses),     TEST(first_scan),
-		TEST(early_answers),   TEST(asked_in_vain),      TEST(asked_by_another),
-		TEST(prefetched),      TEST(prefetched_of_many), TEST(asked_without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "fs/call/runners.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 struct parked {
@@ -53,10 +52,9 @@ static void expect(const struct parked *p, const struct list *list, enum call_st
 	assert_ptr_equal(at, list);
 }
 
-static void by_id(void **state)
+TEST(by_id)
 {
 	struct parked p;
-	(void)state;
 	park_all(&p);
 	mutex_lock(&p.lock);
 	calls_wake_id(&p.calls, "a", &p.woken);
@@ -73,10 +71,9 @@ static void by_id(void **state)
 	mutex_destroy(&p.lock);
 }
 
-static void all(void **state)
+TEST(all)
 {
 	struct parked p;
-	(void)state;
 	park_all(&p);
 	mutex_lock(&p.lock);
 	calls_wake_all(&p.calls, &p.woken);
@@ -87,10 +84,9 @@ static void all(void **state)
 }
 
 /* Those that asked for the same, in their order. */
-static void by_urgent_number(void **state)
+TEST(by_urgent_number)
 {
 	struct parked p;
-	(void)state;
 	park_all(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(p.call); i++)
 		p.call[i].urgent_number = (const uint64_t[]){7, 0, 8, 7, 7}[i];
@@ -105,12 +101,11 @@ static void by_urgent_number(void **state)
 }
 
 /* What a worker was asked for is over, whether it was found or not. */
-static void asked(void **state)
+TEST(asked)
 {
 	static const enum early before[] = {EARLY_NEW, EARLY_ASKED, EARLY_OVER, EARLY_NEW, EARLY_ASKED};
 	static const unsigned addresses_before[] = {1, 1, 1, 0, 1};
 	struct parked p;
-	(void)state;
 	for (int all = 0; all < 2; all++) {
 		park_all(&p);
 		for (size_t i = 0; i < ARRAY_SIZE(p.call); i++) {
@@ -212,10 +207,9 @@ static void run(struct parked *p, int (*attempt)(struct call *call), unsigned n,
 	memset(name, 'x', sizeof(name));
 }
 
-static void parking(void **state)
+TEST(parking)
 {
 	struct parked p = {.runners = {.stopping = false}};
-	(void)state;
 	mutex_init(&p.lock, LOCK_IMAGES);
 	p.runners.lock = &p.lock;
 	list_init(&p.calls);
@@ -256,10 +250,9 @@ static void parking(void **state)
 	mutex_destroy(&p.lock);
 }
 
-static void interrupted(void **state)
+TEST(interrupted)
 {
 	struct parked p = {.runners = {.stopping = false}};
-	(void)state;
 	mutex_init(&p.lock, LOCK_IMAGES);
 	p.runners.lock = &p.lock;
 	list_init(&p.calls);
@@ -325,10 +318,9 @@ static int hand_over_once(struct call *call)
 	return call_is_handed_over(call) ? err : -EXDEV;
 }
 
-static void handed_over(void **state)
+TEST(handed_over)
 {
 	struct parked p;
-	(void)state;
 	set_up_runners(&p);
 	run(&p, hand_over_once, 0, 0, 0);
 	assert_int_equal(replies, 0);
@@ -365,10 +357,9 @@ static void wake(struct parked *p)
 	mutex_unlock(&p->lock);
 }
 
-static void resumed(void **state)
+TEST(resumed)
 {
 	struct parked p;
-	(void)state;
 	set_up_runners(&p);
 	struct call *call = park_one(&p);
 	wake(&p);
@@ -398,10 +389,9 @@ static void resumed(void **state)
 }
 
 /* The failure of one image is the answer, unless the call has to do with others, too. */
-static void failed(void **state)
+TEST(failed)
 {
 	struct parked p;
-	(void)state;
 	set_up_runners(&p);
 	park_one(&p);
 	wake(&p);
@@ -434,10 +424,9 @@ static void pass(void *turn)
 }
 
 /* One of several goes on; if it is interrupted before, the next one may. */
-static void turns(void **state)
+TEST(turns)
 {
 	struct parked p;
-	(void)state;
 	set_up_runners(&p);
 	mutex_lock(&p.lock);
 	calls_pass_turn(&p.calls, pass, &passed);
@@ -467,10 +456,9 @@ static void turns(void **state)
 	tear_down_runners(&p);
 }
 
-static void no_memory_for_addresses(void **state)
+TEST(no_memory_for_addresses)
 {
 	struct call call = {.wait = {.n_addresses = 0}};
-	(void)state;
 	for (uint64_t i = 0; i < 4; i++)
 		assert_int_equal(call_add_address(&call, &(struct convert_address){.value = i}), 0);
 	allowed = 0;
@@ -481,27 +469,13 @@ static void no_memory_for_addresses(void **state)
 	assert_int_equal(live, 0);
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	struct call call = {.wait = {.n_addresses = 0}};
-	(void)state;
 	for (uint64_t i = 0; i < CALL_ADDRESSES_MAX + 10; i++)
 		assert_int_equal(call_add_address(&call, &(struct convert_address){.value = i}), 0);
 	assert_int_equal(call.wait.n_addresses, CALL_ADDRESSES_MAX);
 	for (unsigned i = 0; i < CALL_ADDRESSES_MAX; i++)
 		assert_int_equal(call.addresses[i].value, i);
 	free(call.addresses);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_id),     cmocka_unit_test(all),
-		cmocka_unit_test(parking),   cmocka_unit_test(interrupted),
-		cmocka_unit_test(addresses), cmocka_unit_test(by_urgent_number),
-		cmocka_unit_test(asked),     cmocka_unit_test(handed_over),
-		cmocka_unit_test(resumed),   cmocka_unit_test(failed),
-		cmocka_unit_test(turns),     cmocka_unit_test(no_memory_for_addresses),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

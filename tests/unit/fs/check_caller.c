@@ -5,14 +5,12 @@
 #include "fs/images/caller.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { OWNER = 1, MEMBER, OWN_GROUP = 11, FILE_GROUP, GROUPS = 4, TOO_MANY = 65537 };
 
@@ -51,9 +49,8 @@ static struct caller ask(uid_t uid, int first, int second)
 
 /* ---- Whose groups ---- */
 
-static void all_groups(void **state)
+TEST(all_groups)
 {
-	(void)state;
 	for (gid_t i = 0; i < GROUPS; i++)
 		groups[i] = 100 + i;
 	struct caller caller = ask(MEMBER, GROUPS, GROUPS);
@@ -66,9 +63,8 @@ static void all_groups(void **state)
 }
 
 /* Groups can come and go between the questions. */
-static void as_many_as_there_are(void **state)
+TEST(as_many_as_there_are)
 {
-	(void)state;
 	struct caller caller = ask(MEMBER, 2, GROUPS);
 	assert_int_equal(caller.n_groups, 2);
 	caller_deinit(&caller);
@@ -80,11 +76,10 @@ static void as_many_as_there_are(void **state)
 	caller_deinit(&caller);
 }
 
-static void none_when_unknown(void **state)
+TEST(none_when_unknown)
 {
 	static const int answers[][2] = {
 		{0, 0}, {-ENOSYS, 0}, {TOO_MANY, TOO_MANY}, {GROUPS, 0}, {GROUPS, -ENOENT}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		struct caller caller = ask(MEMBER, answers[i][0], answers[i][1]);
 		assert_int_equal(caller.n_groups, 0);
@@ -96,9 +91,8 @@ static void none_when_unknown(void **state)
 	caller_deinit(&root);
 }
 
-static void as_many_as_linux_allows(void **state)
+TEST(as_many_as_linux_allows)
 {
-	(void)state;
 	struct caller caller = ask(MEMBER, TOO_MANY - 1, GROUPS);
 	assert_int_equal(caller.n_groups, GROUPS);
 	caller_deinit(&caller);
@@ -123,10 +117,9 @@ static void every_mode(const struct caller *caller, bool in_group)
 	}
 }
 
-static void classes(void **state)
+TEST(classes)
 {
 	static const uid_t users[] = {0, OWNER, MEMBER};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
 		struct caller caller = {.uid = users[i], .gid = OWN_GROUP};
 		every_mode(&caller, false);
@@ -136,9 +129,8 @@ static void classes(void **state)
 }
 
 /* A supplementary group counts like the own one, wherever it stands. */
-static void supplementary_groups(void **state)
+TEST(supplementary_groups)
 {
-	(void)state;
 	for (int at = 0; at < GROUPS; at++) {
 		gid_t list[GROUPS] = {100, 101, 102, 103};
 		struct caller caller = {.uid = MEMBER, .gid = OWN_GROUP, .groups = list, .n_groups = GROUPS};
@@ -156,10 +148,9 @@ static void supplementary_groups(void **state)
 /* ---- Who may search directories ---- */
 
 /* Root and the daemon's own user, whichever that is. */
-static void sees_all(void **state)
+TEST(sees_all)
 {
 	const uid_t own = geteuid();
-	(void)state;
 	if (own == 0)
 		assert_int_equal(seteuid(OWNER), 0);
 	const struct caller callers[] = {{.uid = 0}, {.uid = geteuid()}, {.uid = geteuid() + 1}};
@@ -197,12 +188,11 @@ static void every_dir_mode(const struct caller *caller, mode_t class, mode_t mod
 	path_tree_deinit(&paths);
 }
 
-static void directories(void **state)
+TEST(directories)
 {
 	const struct caller owner = {.uid = OWNER, .gid = OWN_GROUP},
 			    member = {.uid = MEMBER, .gid = FILE_GROUP};
 	const struct caller other = {.uid = MEMBER, .gid = OWN_GROUP};
-	(void)state;
 	for (mode_t mode = 0; mode <= 0777; mode++) {
 		every_dir_mode(&owner, 0700, mode);
 		every_dir_mode(&member, 0070, mode);
@@ -212,13 +202,12 @@ static void directories(void **state)
 }
 
 /* Those above count, too, but need not be read. */
-static void directories_above(void **state)
+TEST(directories_above)
 {
 	const struct path_attr open = {.uid = OWNER, .gid = FILE_GROUP, .mode = 0755};
 	const struct caller other = {.uid = MEMBER, .gid = OWN_GROUP};
 	struct path_tree paths = {.user = NULL};
 	uint32_t deep, dir = make_dirs(&paths, 0711);
-	(void)state;
 	assert_int_equal(path_tree_enter(&paths, dir, "deep", &open, &deep), 0);
 	assert_true(caller_reaches(&other, &paths, deep, true));
 	assert_true(caller_reaches(NULL, &paths, deep, true));
@@ -227,20 +216,4 @@ static void directories_above(void **state)
 	assert_false(caller_reaches(NULL, &paths, deep, false));
 	assert_false(caller_reaches(&other, &paths, deep + 1, false));
 	path_tree_deinit(&paths);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_groups),
-		cmocka_unit_test(as_many_as_there_are),
-		cmocka_unit_test(none_when_unknown),
-		cmocka_unit_test(classes),
-		cmocka_unit_test(supplementary_groups),
-		cmocka_unit_test(as_many_as_linux_allows),
-		cmocka_unit_test(sees_all),
-		cmocka_unit_test(directories),
-		cmocka_unit_test(directories_above),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

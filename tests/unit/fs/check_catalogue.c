@@ -4,12 +4,9 @@
 #include "fs/call/runners.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/stable.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 /* The next scan sees the one file so: whether it is another revision then. */
 static bool is_replaced(struct images_fixture *f, struct source s)
@@ -27,7 +24,7 @@ static bool is_replaced(struct images_fixture *f, struct source s)
 	return old != now;
 }
 
-static void what_makes_another_revision(void **state)
+TEST(what_makes_another_revision)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -43,7 +40,7 @@ static void what_makes_another_revision(void **state)
 	assert_false(is_replaced(f, WITH(debug_file(), w.size = 1, w.mtime_ns = 1, w.ctime_ns = 1)));
 }
 
-static void program_that_changes(void **state)
+TEST(program_that_changes)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -58,7 +55,7 @@ static void program_that_changes(void **state)
 }
 
 /* Nothing is made before something is asked. */
-static void revisions_are_made_when_asked_for(void **state)
+TEST(revisions_are_made_when_asked_for)
 {
 	struct images_fixture *f = *state;
 	put_new(f, program_file(SOURCE_SYMBOLS));
@@ -77,7 +74,7 @@ static void revisions_are_made_when_asked_for(void **state)
 	expect(f, "debug", "program");
 }
 
-static void files_that_go(void **state)
+TEST(files_that_go)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -108,7 +105,7 @@ static enum call_state looked(struct images_fixture *f, const struct call *call)
 }
 
 /* It is resumed after a look that has met another file of the image, and not while the image has none. */
-static void a_call_waits_for_a_file_that_was_replaced(void **state)
+TEST(a_call_waits_for_a_file_that_was_replaced)
 {
 	struct images_fixture *f = *state;
 	ino_t gone = 0;
@@ -138,14 +135,4 @@ static void a_call_waits_for_a_file_that_was_replaced(void **state)
 	list_remove(&other.link);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(what_makes_another_revision),
-		IMAGES_TEST(program_that_changes),
-		IMAGES_TEST(revisions_are_made_when_asked_for),
-		IMAGES_TEST(files_that_go),
-		IMAGES_TEST(a_call_waits_for_a_file_that_was_replaced),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -1,12 +1,10 @@
 /* Paths that have changed: each once, and of too many of them that a walk is cheaper. */
 #include "fs/scan/changes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum {
 	PATHS_MAX = 10000,
@@ -22,10 +20,9 @@ static void add_many(struct changes *changes, int first, int n)
 	}
 }
 
-static void sorted_once(void **state)
+TEST(sorted_once)
 {
 	struct changes changes = {.all = false};
-	(void)state;
 	assert_false(changes_any(&changes));
 	changes_sort(&changes);
 	changes_add(&changes, "", "b");
@@ -45,19 +42,17 @@ static void sorted_once(void **state)
 	assert_int_equal(changes.paths.n, 0);
 }
 
-static void any_of_them(void **state)
+TEST(any_of_them)
 {
-	(void)state;
 	assert_true(changes_any(&(struct changes){.all = true}));
 	assert_true(changes_any(&(struct changes){.neighbours = true}));
 	assert_true(changes_any(&(struct changes){.evicted = true}));
 }
 
-static void moved(void **state)
+TEST(moved)
 {
 	struct changes changes = {.all = false};
 	char name[16];
-	(void)state;
 	for (int i = 0; i < MOVED_MAX; i++) {
 		snprintf(name, sizeof(name), "%d", i);
 		changes_add_moved(&changes, "d", name);
@@ -77,10 +72,9 @@ static void moved(void **state)
 	assert_false(changes.all);
 }
 
-static void too_many(void **state)
+TEST(too_many)
 {
 	struct changes changes = {.all = false};
-	(void)state;
 	add_many(&changes, 0, PATHS_MAX);
 	assert_false(changes.all);
 	assert_int_equal(changes.paths.n, PATHS_MAX);
@@ -91,10 +85,9 @@ static void too_many(void **state)
 }
 
 /* The same ones again and again are not many. */
-static void again_and_again(void **state)
+TEST(again_and_again)
 {
 	struct changes changes = {.all = false};
-	(void)state;
 	for (int round = 0; round < 10; round++)
 		add_many(&changes, 0, PATHS_MAX / 2);
 	assert_false(changes.all);
@@ -106,13 +99,4 @@ static void again_and_again(void **state)
 		add_many(&changes, 0, PATHS_MAX / 2 + 1);
 	assert_true(changes.all);
 	changes_clear(&changes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sorted_once), cmocka_unit_test(any_of_them),     cmocka_unit_test(moved),
-		cmocka_unit_test(too_many),    cmocka_unit_test(again_and_again),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 #include "images_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static struct source beside(void)
 {
@@ -31,9 +29,8 @@ static void pair(struct source a, struct source b, const char *source, const cha
 
 /* ---- A debug file and its program ---- */
 
-static void program_completes(void **state)
+TEST(program_completes)
 {
-	(void)state;
 	pair(debug_file(), program_file(SOURCE_SYMBOLS), "debug", "program");
 	pair(debug_file(), WITH(program_file(SOURCE_SYMBOLS), w.uid = 0), "debug", "program");
 	pair(WITH(debug_file(), strcpy(w.arch, "")), program_file(SOURCE_SYMBOLS), "debug", "program");
@@ -45,9 +42,8 @@ static void program_completes(void **state)
 }
 
 /* What readers of the debug file learn of the program they may read there, too. */
-static void program_that_fewer_may_read(void **state)
+TEST(program_that_fewer_may_read)
 {
-	(void)state;
 	pair(debug_file(), WITH(program_file(SOURCE_SYMBOLS), w.mode = 0400), "debug", NULL);
 	pair(debug_file(), WITH(program_file(SOURCE_SYMBOLS), w.mode = 0440), "debug", NULL);
 	pair(debug_file(), WITH(program_file(SOURCE_SYMBOLS), w.mode = 0404), "debug", NULL);
@@ -63,9 +59,8 @@ static void program_that_fewer_may_read(void **state)
 
 /* ---- GSYM beside the program ---- */
 
-static void gsym_beside_the_program(void **state)
+TEST(gsym_beside_the_program)
 {
-	(void)state;
 	pair(program_file(SOURCE_DWARF), beside(), "program.gsym", "program");
 	/* Taken without the program, which belongs to another user than the GSYM. */
 	pair(program_file(SOURCE_DWARF), WITH(beside(), w.uid = 0), "program.gsym", NULL);
@@ -77,7 +72,7 @@ static void gsym_beside_the_program(void **state)
 	pair(debug_file(), WITH(beside(), w.path = (char *)"debug.gsym"), "debug", NULL); /* no program */
 }
 
-static void gsym_beside_a_stripped_program(void **state)
+TEST_WITH(gsym_beside_a_stripped_program, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -86,7 +81,7 @@ static void gsym_beside_a_stripped_program(void **state)
 	expect(f, "program.gsym", "program");
 }
 
-static void strangers_gsym_beside_a_stripped_program(void **state)
+TEST_WITH(strangers_gsym_beside_a_stripped_program, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -97,16 +92,15 @@ static void strangers_gsym_beside_a_stripped_program(void **state)
 
 /* ---- Which is best ---- */
 
-static void richest_first(void **state)
+TEST(richest_first)
 {
-	(void)state;
 	for (int a = SOURCE_BARE; a <= SOURCE_LAST; a++)
 		for (int b = SOURCE_BARE; b < a; b++)
 			pair(source_file("z", (enum richness)a), source_file("a", (enum richness)b), "z",
 			     NULL);
 }
 
-static void copies_do_not_replace_each_other(void **state)
+TEST_WITH(copies_do_not_replace_each_other, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	put_new(f, WITH(debug_file(), w.path = (char *)"m"));
@@ -123,7 +117,7 @@ static void copies_do_not_replace_each_other(void **state)
 /* ---- Hard links ---- */
 
 /* Who reaches the file by one of its paths may read it; known at the end of the scan that saw them all. */
-static void permissions_of_all_paths(void **state)
+TEST_WITH(permissions_of_all_paths, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	put_new(f, WITH(debug_file(), w.mode = 0400));
@@ -138,7 +132,7 @@ static void permissions_of_all_paths(void **state)
 }
 
 /* A file that was changed is closed at once, not at the end of the scan. */
-static void permissions_of_a_changed_file(void **state)
+TEST_WITH(permissions_of_a_changed_file, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -148,20 +142,4 @@ static void permissions_of_a_changed_file(void **state)
 	put(f, WITH(debug_file(), w.ino = 1, w.mode = 0400, w.ctime_ns = 1));
 	scanned(f, -EIO);
 	assert_int_equal(current(f)->source.mode, 0400);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(program_completes),
-		cmocka_unit_test(program_that_fewer_may_read),
-		cmocka_unit_test(gsym_beside_the_program),
-		IMAGES_TEST(gsym_beside_a_stripped_program),
-		IMAGES_TEST(strangers_gsym_beside_a_stripped_program),
-		cmocka_unit_test(richest_first),
-		IMAGES_TEST(copies_do_not_replace_each_other),
-		IMAGES_TEST(permissions_of_all_paths),
-		IMAGES_TEST(permissions_of_a_changed_file),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* The CPU time that a thread spends on the names of an image, by a clock of the test's own. */
 #include "fs/answer/symbol_names.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <time.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { MANY = 10000 };
 
@@ -47,10 +45,9 @@ static void expect_spent(struct cpu_budget *budget)
 }
 
 /* Not each question looks at the clock, but the first one does. */
-static void some_questions_look(void **state)
+TEST(some_questions_look)
 {
 	struct cpu_budget budget;
-	(void)state;
 	cpu_budget_begin(&budget, 2, NULL);
 	looks = 0;
 	assert_false(cpu_budget_is_spent(&budget));
@@ -59,14 +56,13 @@ static void some_questions_look(void **state)
 	assert_in_range(looks, 10, MANY / 2);
 }
 
-static void time_passes(void **state)
+TEST(time_passes)
 {
 	static const struct {
 		struct timespec now;
 		bool spent;
 	} rows[] = {{{7, 501}, false}, {{8, 999999999}, false}, {{9, 0}, false},  {{9, 500}, false},
 		    {{9, 501}, true},  {{10, 0}, true},         {{1000, 0}, true}};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct cpu_budget budget;
 		now = (struct timespec){.tv_sec = 7, .tv_nsec = 500};
@@ -80,11 +76,10 @@ static void time_passes(void **state)
 	}
 }
 
-static void the_daemon_ends(void **state)
+TEST(the_daemon_ends)
 {
 	struct cpu_budget budget;
 	atomic_bool stopping = false;
-	(void)state;
 	cpu_budget_begin(&budget, 2, &stopping);
 	assert_int_equal(questions(&budget), MANY);
 	atomic_store(&stopping, true);
@@ -93,12 +88,4 @@ static void the_daemon_ends(void **state)
 	assert_true(cpu_budget_is_spent(&budget));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(some_questions_look, set_up),
-		cmocka_unit_test_setup(time_passes, set_up),
-		cmocka_unit_test_setup(the_daemon_ends, set_up),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, NULL)

@@ -2,17 +2,14 @@
 #include "fs/daemon_options.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "captured_stderr.h"
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum {
 	SOURCE_AND_MOUNT = 2, /* operands */
@@ -77,11 +74,10 @@ static void expect_refused(const char *option, const char *words)
 	} while (0)
 
 /* gsymfs(1) promises them. */
-static void defaults(void **state)
+TEST(defaults)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct options o;
-	(void)state;
 	assert_int_equal(parse(NULL, &o), 0);
 	assert_int_equal(o.cache_size, UINT64_C(10) << 30);
 	assert_int_equal(o.cache_free, UINT64_C(1) << 30);
@@ -110,9 +106,8 @@ static void defaults(void **state)
 	options_deinit(&o);
 }
 
-static void words(void **state)
+TEST(words)
 {
-	(void)state;
 	EXPECT("eager=no", eager, false);
 	EXPECT("eager=yes", eager, true);
 	EXPECT("watch=no,watch=yes", watch, true); /* the last one counts */
@@ -138,9 +133,8 @@ static void words(void **state)
 	expect_refused("merged=", "yes, no or mark");
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-	(void)state;
 	EXPECT("jobs=1", jobs, 1);
 	EXPECT("jobs=64", jobs, 64);
 	EXPECT("threads=256", threads, 256);
@@ -171,9 +165,8 @@ static void numbers(void **state)
 	expect_refused("idle_time=1h", "a number of seconds from 1 to 604800\n");
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
-	(void)state;
 	EXPECT("cache_size=1", cache_size, 1);
 	EXPECT("cache_size=3K", cache_size, 3 << 10);
 	EXPECT("cache_size=3m", cache_size, 3 << 20);
@@ -196,9 +189,8 @@ static void sizes(void **state)
 	expect_refused("kept_answers=1048575", "allowed is at least 1048576 bytes, such as 512M or 10G\n");
 }
 
-static void paths(void **state)
+TEST(paths)
 {
-	(void)state;
 	EXPECT_TEXT("cache=/var/cache", cache, "/var/cache");
 	EXPECT_TEXT("cache=one,cache=two", cache, "two");
 	EXPECT_TEXT("worker=gsym", worker, "gsym");
@@ -231,9 +223,8 @@ static const char *directories(size_t n, size_t size)
 	return option;
 }
 
-static void debug_directories(void **state)
+TEST(debug_directories)
 {
-	(void)state;
 	static const char *const bad[] = {"debug_dirs=relative", "debug_dirs=/a:b", "debug_dirs=:/a",
 					  "debug_dirs=/a::/b"};
 	EXPECT_TEXT("debug_dirs=", debug_dirs, "");
@@ -260,9 +251,8 @@ static void expect_fuse(const char *option, const char *arguments)
 	options_deinit(&o);
 }
 
-static void options_of_libfuse(void **state)
+TEST(options_of_libfuse)
 {
-	(void)state;
 	expect_fuse(NULL, "");
 	expect_fuse("jobs=1", "");
 	expect_fuse("ro,noexec", "-o ro,noexec");
@@ -284,9 +274,8 @@ static void options_of_libfuse(void **state)
 }
 
 /* Else the kernel checks no modes, and other users read all images. */
-static void other_users(void **state)
+TEST(other_users)
 {
-	(void)state;
 	expect_fuse("allow_other", "-o allow_other -odefault_permissions");
 	expect_fuse("allow_root", "-o allow_root -odefault_permissions");
 	expect_fuse("allow_other,default_permissions", "-o allow_other,default_permissions");
@@ -296,9 +285,8 @@ static void other_users(void **state)
 	EXPECT("ro", default_permissions, false);
 }
 
-static void options_of_mount(void **state)
+TEST(options_of_mount)
 {
-	(void)state;
 	expect_fuse("", "");
 	expect_fuse("_netdev,noauto,nofail,defaults,loud,X-mount.mkdir,x-systemd.automount,comment=a,users",
 		    "");
@@ -307,9 +295,8 @@ static void options_of_mount(void **state)
 	expect_refused("x", "option 'x': unknown");
 }
 
-static void suggestions(void **state)
+TEST(suggestions)
 {
-	(void)state;
 	expect_refused("cahce=/tmp",
 		       "option 'cahce=/tmp': unknown; did you mean 'cache'? allowed are cache= ");
 	expect_refused("alow_other", "unknown; did you mean 'allow_other'?");
@@ -320,10 +307,9 @@ static void suggestions(void **state)
 
 /* ---- Switches and operands ---- */
 
-static void switches(void **state)
+TEST(switches)
 {
 	struct options o;
-	(void)state;
 	assert_int_equal(parse_words(WORDS("-f", "-s", "src", "mnt"), &o), 0);
 	assert_true(o.foreground && o.single_thread && !o.debug);
 	assert_int_equal(o.fuse.argc, 1);
@@ -344,11 +330,10 @@ static void switches(void **state)
 	assert_non_null(strstr(said, "option '-x': unknown"));
 }
 
-static void operands(void **state)
+TEST(operands)
 {
 	const char *many[SOURCES_MAX + 3] = {NULL};
 	struct options o;
-	(void)state;
 	for (size_t i = 0; i < SOURCES_MAX + 2; i++)
 		many[i] = i % 2 ? "odd" : "even";
 	expect_usage(many);
@@ -390,10 +375,9 @@ char *__wrap_strdup(const char *text)
 }
 
 /* An option that cannot be kept is not taken for one that was not given. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct options o;
-	(void)state;
 	copies_left = 0; /* of the default of debug_dirs */
 	assert_int_equal(parse_words(WORDS("-f"), &o), -ENOMEM);
 	options_deinit(&o);
@@ -408,10 +392,9 @@ static void without_memory(void **state)
 }
 
 /* All that is allocated: for a sanitizer that finds leaks. */
-static void every_path(void **state)
+TEST(every_path)
 {
 	struct options o;
-	(void)state;
 	assert_int_equal(parse("cache=a,debug_dirs=/b,shared=c,sign_key=d,trusted_keys=e,shared_bearer=f,"
 			       "shared_netrc=g,shared_ca=h,shared_cert=i,shared_key=j,worker=k",
 			       &o),
@@ -425,11 +408,10 @@ static void every_path(void **state)
 }
 
 /* A description begins in one column, unless the option reaches into it, and names the default. */
-static void help(void **state)
+TEST(help)
 {
 	FILE *file = tmpfile();
 	char text[1 << 14];
-	(void)state;
 	options_print_help(file);
 	rewind(file);
 	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
@@ -441,26 +423,4 @@ static void help(void **state)
 	assert_non_null(strstr(text, "\n    -s                       serve requests with one thread\n"));
 	assert_non_null(strstr(text, "\n    -o worker=PATH           the gsym program that converts\n"));
 	assert_non_null(strstr(text, "\n\nAnswers:\n    -o unknown="));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(words),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(paths),
-		cmocka_unit_test(debug_directories),
-		cmocka_unit_test(options_of_libfuse),
-		cmocka_unit_test(other_users),
-		cmocka_unit_test(options_of_mount),
-		cmocka_unit_test(suggestions),
-		cmocka_unit_test(switches),
-		cmocka_unit_test(operands),
-		cmocka_unit_test(without_memory),
-		cmocka_unit_test(every_path),
-		cmocka_unit_test(help),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

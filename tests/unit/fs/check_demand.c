@@ -18,16 +18,13 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */ };
 
@@ -60,7 +57,7 @@ static bool is_cancelled(const struct idle *idle)
 }
 
 /* Only what addresses were asked of, is not converted, was not replaced, and not given up too often. */
-static void pending(void **state)
+TEST_WITH(pending, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
@@ -88,7 +85,7 @@ static void pending(void **state)
 }
 
 /* What an idle host converts is given up for a demand, for a call that waits for it, and at the end. */
-static void given_up(void **state)
+TEST_WITH(given_up, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
@@ -125,7 +122,7 @@ static void given_up(void **state)
 }
 
 /* Nothing is cancelled that does not run. */
-static void nothing_to_give_up(void **state)
+TEST_WITH(nothing_to_give_up, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
@@ -141,7 +138,7 @@ static void nothing_to_give_up(void **state)
 }
 
 /* Without a descriptor what runs could not be given up. */
-static void no_descriptor(void **state)
+TEST_WITH(no_descriptor, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
@@ -172,7 +169,7 @@ static void *wait_for_next(void *arg)
 }
 
 /* Not while a conversion is wanted, and not before the host was quiet for as long as it should be. */
-static void after_a_quiet_time(void **state)
+TEST_WITH(after_a_quiet_time, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS, .seconds = 1};
@@ -244,11 +241,10 @@ static void expect_none(struct elsewhere *elsewhere, int64_t now, int64_t next)
 	assert_int_equal(until, next);
 }
 
-static void due_first(void **state)
+TEST(due_first)
 {
 	struct elsewhere elsewhere = {0};
 	struct revision revs[4];
-	(void)state;
 	expect_none(&elsewhere, INT64_MAX, INT64_MAX);
 	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
 		assert_int_equal(elsewhere_add(&elsewhere, &revs[i], NULL, (int64_t[]){30, 10, 20, 40}[i]),
@@ -264,11 +260,10 @@ static void due_first(void **state)
 }
 
 /* It may become due earlier, never later, and no other with it. */
-static void hurry(void **state)
+TEST(hurry)
 {
 	struct elsewhere elsewhere = {0};
 	struct revision revs[3];
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
 		assert_int_equal(elsewhere_add(&elsewhere, &revs[i], NULL, 30 + (int64_t)i), 0);
 	hurried = 20;
@@ -319,10 +314,9 @@ static void expect_asked(struct asked *a, bool again, size_t most, const uint64_
 
 #define ADDRESSES(...) ((const uint64_t[]){__VA_ARGS__, 0})
 
-static void listed(void **state)
+TEST(listed)
 {
 	struct asked a;
-	(void)state;
 	ask(&a, (const unsigned[]){2, 0, 3, 2, 1});
 	a.calls[3].early = EARLY_OVER;
 	/* All of a call or none. */
@@ -349,7 +343,7 @@ static void note(struct asking *asking, struct asked *a, size_t call, bool whole
 }
 
 /* A call for more than addresses, or for too many, has the image converted. */
-static void noted(void **state)
+TEST_WITH(noted, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	const struct converter converter = {.share = NULL};
@@ -397,7 +391,7 @@ static void noted(void **state)
 /* ---- Threads ---- */
 
 /* First what a call waits for, of each user in turn. */
-static void stages(void **state)
+TEST(stages)
 {
 	enum { N = 5 };
 	struct revision revs[N];
@@ -407,7 +401,6 @@ static void stages(void **state)
 	} wanted[N] = {{1, true}, {1, false}, {1, false}, {2, false}, {2, true}};
 	static const size_t order[N] = {1, 3, 2, 0, 4};
 	struct stage stage;
-	(void)state;
 	stage_init(&stage);
 	assert_null(stage_take(&stage));
 	for (size_t i = 0; i < N; i++) {
@@ -425,7 +418,7 @@ static void stages(void **state)
 }
 
 /* What was requested ahead of need waits for a thread, also when the daemon ends; nothing is kept of it. */
-static void ended_while_waiting(void **state)
+TEST_WITH(ended_while_waiting, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	const struct converter converter = {.share = NULL};
@@ -559,7 +552,7 @@ static enum revision_state convert(struct conversions *c, struct revision *rev, 
 	return state;
 }
 
-static void asked_again(void **state)
+TEST_WITH(asked_again, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	struct conversions c;
@@ -576,7 +569,7 @@ static void asked_again(void **state)
 }
 
 /* What is remembered of each outcome, and how it is counted. */
-static void outcomes(void **state)
+TEST_WITH(outcomes, images_fixture_set_up, images_fixture_tear_down)
 {
 	static const struct {
 		enum verdict verdict;
@@ -701,7 +694,7 @@ static void expect_call_on(struct conversions *c, struct revision *rev, struct o
 	begin_conversions(c, c->queue.images);
 }
 
-static void waited_for(void **state)
+TEST_WITH(waited_for, images_fixture_set_up, images_fixture_tear_down)
 {
 	static const struct {
 		struct outcome outcome;
@@ -795,7 +788,7 @@ static void expect_start(struct images_fixture *f, bool eager, unsigned jobs, in
 	queue_deinit(&queue);
 }
 
-static void started(void **state)
+TEST_WITH(started, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	for (int threads = 0; threads < 5; threads++) {
@@ -805,26 +798,4 @@ static void started(void **state)
 	expect_start(f, false, 2, 6, 0, 5);
 	expect_start(f, true, 2, 6, 0, 4); /* all is converted at once: nothing is left for an idle host */
 	expect_start(f, false, QUEUE_JOBS_MAX + 1, 100, 0, QUEUE_JOBS_MAX + 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(pending),
-		IMAGES_TEST(given_up),
-		IMAGES_TEST(nothing_to_give_up),
-		IMAGES_TEST(no_descriptor),
-		IMAGES_TEST(after_a_quiet_time),
-		cmocka_unit_test(due_first),
-		cmocka_unit_test(hurry),
-		cmocka_unit_test(listed),
-		IMAGES_TEST(noted),
-		cmocka_unit_test(stages),
-		IMAGES_TEST(ended_while_waiting),
-		IMAGES_TEST(asked_again),
-		IMAGES_TEST(outcomes),
-		IMAGES_TEST(waited_for),
-		IMAGES_TEST(started),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,17 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/os/log.h"
 #include "store/client/file_digest.h"
 #include "fs/images/digests.h"
@@ -269,9 +266,8 @@ static size_t pending(void)
 
 /* ---- Which ---- */
 
-static void by_richness(void **state)
+TEST(by_richness)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_SYMBOLS);
 	add_file("b", 10, SOURCE_DWARF);
 	add_file("c", 10, SOURCE_BARE);
@@ -290,9 +286,8 @@ static void by_richness(void **state)
 }
 
 /* What something was asked of comes first, with the file that completes it. */
-static void asked_first(void **state)
+TEST(asked_first)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	add_file("b", 10, SOURCE_SYMBOLS);
 	add_file("c", 10, SOURCE_DWARF);
@@ -304,10 +299,9 @@ static void asked_first(void **state)
 	assert_int_equal(pending(), 0);
 }
 
-static void huge_files(void **state)
+TEST(huge_files)
 {
 	const uint64_t most = UINT64_C(64) << 30;
-	(void)state;
 	put_as(t.f, id_of('a'), WITH(make_file("a", 10, SOURCE_DWARF), w.size = most + 1));
 	put_as(t.f, id_of('b'), WITH(make_file("b", 10, SOURCE_DWARF), w.size = most));
 	start();
@@ -316,10 +310,9 @@ static void huge_files(void **state)
 }
 
 /* One that was fetched is not below the source. */
-static void fetched_files(void **state)
+TEST(fetched_files)
 {
 	char path[64];
-	(void)state;
 	snprintf(path, sizeof(path), "%s/a", t.dir);
 	put_as(t.f, id_of('a'), WITH(make_file("a", 10, SOURCE_DWARF), w.fetched = true; w.path = path));
 	t.lane.source = "/nonexistent/gsymfs";
@@ -328,9 +321,8 @@ static void fetched_files(void **state)
 	assert_true(is_known('a'));
 }
 
-static void nothing_to_do(void **state)
+TEST(nothing_to_do)
 {
-	(void)state;
 	t.lane.rate = 0;
 	assert_int_equal(digest_lane_start(&t.lane), 0);
 	assert_false(t.lane.running);
@@ -347,9 +339,8 @@ static size_t count_known(void)
 }
 
 /* What a complete scan has not seen any more is forgotten. */
-static void gone_files(void **state)
+TEST(gone_files)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	add_file("b", 10, SOURCE_BARE);
 	start();
@@ -372,9 +363,8 @@ static void gone_files(void **state)
 
 /* ---- Failures ---- */
 
-static void unreadable(void **state)
+TEST(unreadable)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	add_file("b", 10, SOURCE_BARE);
 	start();
@@ -393,9 +383,8 @@ static void unreadable(void **state)
 	assert_int_equal(pending(), 1);
 }
 
-static void out_of_resources(void **state)
+TEST(out_of_resources)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	start();
 	t.outcome = -EMFILE;
@@ -412,9 +401,8 @@ static void out_of_resources(void **state)
 	assert_true(is_known('a'));
 }
 
-static void changed_meanwhile(void **state)
+TEST(changed_meanwhile)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	start();
 	t.grows = true;
@@ -436,10 +424,9 @@ static void changed_meanwhile(void **state)
 }
 
 /* A file is not what it was, or gone, is none that cannot be read. */
-static void replaced(void **state)
+TEST(replaced)
 {
 	char path[64];
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	snprintf(path, sizeof(path), "%s/a", t.dir);
 	assert_int_equal(unlink(path), 0);
@@ -458,9 +445,8 @@ static void replaced(void **state)
 }
 
 /* Another change could leave the same times. */
-static void too_new(void **state)
+TEST(too_new)
 {
-	(void)state;
 	add_file("a", 10, SOURCE_DWARF);
 	start();
 	wait_until_it_waits(1);
@@ -476,9 +462,8 @@ static void too_new(void **state)
 
 /* ---- Pace ---- */
 
-static void as_fast_as_allowed(void **state)
+TEST(as_fast_as_allowed)
 {
-	(void)state;
 	t.lane.rate = 4 * MIB;
 	add_file("a", 10 * MIB + MIB / 2, SOURCE_DWARF);
 	add_file("b", 1, SOURCE_BARE);
@@ -491,9 +476,8 @@ static void as_fast_as_allowed(void **state)
 }
 
 /* While images are converted nothing is read: every tenth of a second it looks whether they are. */
-static void after_conversions(void **state)
+TEST(after_conversions)
 {
-	(void)state;
 	add_file("a", 2 * MIB, SOURCE_DWARF);
 	t.lane.rate = UINT64_C(1) << 60;
 	t.busy = 8;
@@ -505,9 +489,8 @@ static void after_conversions(void **state)
 }
 
 /* At the end of the daemon nothing more is read. */
-static void stopped(void **state)
+TEST(stopped)
 {
-	(void)state;
 	add_file("a", 3 * MIB, SOURCE_DWARF);
 	add_file("b", 3 * MIB, SOURCE_DWARF);
 	t.stops = true;
@@ -521,15 +504,4 @@ static void stopped(void **state)
 	assert_false(is_known('a'));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(by_richness),       TEST(asked_first),   TEST(huge_files), TEST(fetched_files),
-		TEST(gone_files),        TEST(nothing_to_do), TEST(unreadable), TEST(out_of_resources),
-		TEST(changed_meanwhile), TEST(replaced),      TEST(too_new),    TEST(as_fast_as_allowed),
-		TEST(after_conversions), TEST(stopped),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "fs/scan/index.h"
+#include "tests/lib/unit.h"
 
 static const struct file_key file = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = -4, .ctime_ns = 5};
 
@@ -36,10 +37,9 @@ static void expect(struct digests *digests, struct file_key key, int with)
 		assert_memory_equal(found, filled((uint8_t)with), STORE_DIGEST);
 }
 
-static void states(void **state) NOT_ANALYZED
+TEST(states)
 {
 	struct digests digests;
-	(void)state;
 	digests_init(&digests);
 	expect(&digests, file, 0);
 	assert_int_equal(digests_set(&digests, &file, filled(7), false), 0);
@@ -62,10 +62,9 @@ static void states(void **state) NOT_ANALYZED
 }
 
 /* The index writes this for a file that it knows nothing of. */
-static void no_such_state(void **state) NOT_ANALYZED
+TEST(no_such_state)
 {
 	struct digests digests;
-	(void)state;
 	digests_init(&digests);
 	const struct file_key unknown = OTHER(size, UINT64_MAX), huge = OTHER(size, UINT64_C(1) << 62);
 	assert_int_equal(digests_set(&digests, &unknown, filled(1), false), -EINVAL);
@@ -74,10 +73,9 @@ static void no_such_state(void **state) NOT_ANALYZED
 	digests_deinit(&digests);
 }
 
-static void due(void **state)
+TEST(due)
 {
 	struct digests digests;
-	(void)state;
 	digests_init(&digests);
 	assert_int_equal(digests_due(&digests, &file), 0);
 	assert_int_equal(digests_fail(&digests, &file, 1234), 0);
@@ -93,10 +91,9 @@ static void due(void **state)
 }
 
 /* What was loaded and is not asked for goes; what is new, or asked for, stays once more. */
-static void sweeping(void **state) NOT_ANALYZED
+TEST(sweeping)
 {
 	struct digests digests;
-	(void)state;
 	digests_init(&digests);
 	for (uint64_t i = 0; i < 100; i++) {
 		const struct file_key key = OTHER(ino, i);
@@ -114,10 +111,9 @@ static void sweeping(void **state) NOT_ANALYZED
 	digests_deinit(&digests);
 }
 
-static void worth_saving(void **state)
+TEST(worth_saving)
 {
 	struct digests digests;
-	(void)state;
 	digests_init(&digests);
 	atomic_store(&digests.pending, 100);
 	for (uint64_t i = 0; i < 160; i++) {
@@ -177,10 +173,9 @@ static struct span encoded(struct digests *digests, unsigned files)
 	return (struct span){data, size};
 }
 
-static void kept(void **state)
+TEST(kept)
 {
 	struct digests before, after;
-	(void)state;
 	digests_init(&before);
 	digests_init(&after);
 	struct span data = encoded(&before, FILES);
@@ -205,12 +200,11 @@ static void kept(void **state)
 }
 
 /* A file that has changed since is not saved with the digest of before. */
-static void of_another_state(void **state) NOT_ANALYZED
+TEST(of_another_state)
 {
 	struct digests digests, after;
 	void *data;
 	size_t size;
-	(void)state;
 	digests_init(&digests);
 	digests_init(&after);
 	struct index a = {.digests = &digests}, b = {.digests = &after};
@@ -253,10 +247,9 @@ static void refused(const uint8_t *data, size_t size) NOT_ANALYZED
 }
 
 /* Bytes whose checksum is right: cut at every place, and digests of wrong sizes. */
-static void hostile(void **state)
+TEST(hostile)
 {
 	struct digests digests;
-	(void)state;
 	digests_init(&digests);
 	struct span all = encoded(&digests, FILES);
 	for (size_t n = INDEX_HEADER_SIZE + 8; n < all.size; n++)
@@ -276,14 +269,4 @@ static void hostile(void **state)
 	refused(data, one.size);
 	free(data);
 	digests_deinit(&digests);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(states),           cmocka_unit_test(no_such_state), cmocka_unit_test(due),
-		cmocka_unit_test(sweeping),         cmocka_unit_test(worth_saving),  cmocka_unit_test(kept),
-		cmocka_unit_test(of_another_state), cmocka_unit_test(hostile),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static char top_path[] = "/tmp/gsymfs-walk-XXXXXX";
 static int top;
@@ -62,10 +60,9 @@ static size_t visited_in(size_t size)
 	return found;
 }
 
-static void longest_path(void **state)
+TEST(longest_path)
 {
 	enum { NAME = 3 /* with its slash */ };
-	(void)state;
 	assert_int_equal(visited_in(0), NAME - 1);
 	assert_int_equal(visited_in(1), NAME + 1);
 	assert_int_equal(visited_in(PATH_MAX - 1 - NAME), PATH_MAX - 1);
@@ -140,9 +137,8 @@ static void visited_are(bool open_to_all, const char *want)
 }
 
 /* A pipe is not even opened: that could block. */
-static void kinds_of_entries(void **state)
+TEST(kinds_of_entries)
 {
-	(void)state;
 	assert_int_equal(chmod(top_path, 0755), 0);
 	assert_int_equal(mkdirat(top, "o", 0711) | mkdirat(top, "p", 0700), 0);
 	assert_int_equal(linkat(top, "ab", top, "o/c", 0) | linkat(top, "ab", top, "p/d", 0), 0);
@@ -186,7 +182,7 @@ void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt
 }
 
 /* Files that it may have are not taken for gone, unless it is itself, or is not permitted. */
-static void cut_short(void **state)
+TEST(cut_short)
 {
 	static const struct {
 		int error, result;
@@ -200,7 +196,6 @@ static void cut_short(void **state)
 	size_t found;
 	const struct walk_visitor visitor = {
 		.dir = note_dir, .file = note_file, .user = &found, .stop_fd = -1, .log = &log};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		warning[0] = 0;
 		found = 0;
@@ -214,12 +209,4 @@ static void cut_short(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(longest_path),
-		cmocka_unit_test(kinds_of_entries),
-		cmocka_unit_test(cut_short),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+ALL_TESTS(set_up, tear_down)

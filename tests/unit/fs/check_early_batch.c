@@ -10,13 +10,10 @@
 #include "gsym/base/vec.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 static const struct made_function functions[] = {
@@ -72,8 +69,6 @@ static int tear_down(void **state)
 	answer_fixture_tear_down(&t.a);
 	return 0;
 }
-
-#define EARLY_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 /* The image has another fragment, with these functions; it is asked before the others. */
 static struct handle *add_fragment(const struct made_function *of, size_t n)
@@ -160,19 +155,17 @@ static void answers(const struct batch_query *queries, size_t n, size_t expected
 
 /* ---- Which are answered ---- */
 
-static void without_fragments(void **state)
+TEST(without_fragments)
 {
 	const struct batch_query queries[] = {at(0x1000), {.kind = BATCH_MALFORMED, .text = "x", .size = 1}};
-	(void)state;
 	answers(queries, 0, 0);
 	answers(queries, 1, 0);
 	answers(queries + 1, 1, 0);
 }
 
-static void of_several_fragments(void **state)
+TEST(of_several_fragments)
 {
 	const struct batch_query queries[] = {at(0x1010), at(0x1000), at(0x1004), at(0x101f), at(0x1010)};
-	(void)state;
 	add_fragment(&functions[0], 1);
 	answers(queries, 5, 0);
 	answers(queries + 1, 4, 2);
@@ -188,11 +181,10 @@ static void of_several_fragments(void **state)
 }
 
 /* Up to the first that no fragment has: the rest of the image may have it. */
-static void up_to_the_first_unknown(void **state)
+TEST(up_to_the_first_unknown)
 {
 	const struct batch_query queries[] = {at(0x1000), at(0x1020), at(0x1010)},
 				 none[] = {at(0xfff), at(0x1000)};
-	(void)state;
 	add_fragment(&functions[0], 2);
 	answers(queries, 3, 1);
 	answers(queries + 1, 2, 0);
@@ -202,24 +194,22 @@ static void up_to_the_first_unknown(void **state)
 }
 
 /* What is no address of the image needs none of its functions. */
-static void no_addresses(void **state)
+TEST(no_addresses)
 {
 	const struct batch_query queries[] = {
 		{.kind = BATCH_MALFORMED, .text = "nonsense", .size = 8},
 		at(0x1000),
 		{.kind = BATCH_UNKNOWN, .given = 0x77},
 	};
-	(void)state;
 	add_fragment(&functions[0], 1);
 	answers(queries, 3, 3);
 }
 
 /* ---- What numbers mean ---- */
 
-static void contexts(void **state)
+TEST(contexts)
 {
 	const struct batch_query returns[] = {at(0x1010), at(0x1020), at(0)};
-	(void)state;
 	add_fragment(&functions[0], 2);
 	t.context = (struct context){.space = SPACE_RVA};
 	assert_int_equal(t.whole->addresses.base, t.fragments[0]->addresses.base);
@@ -236,10 +226,9 @@ static void contexts(void **state)
 }
 
 /* A line nearby, where there is none. */
-static void approximate(void **state)
+TEST(approximate)
 {
 	const struct batch_query queries[] = {at(0x1010), at(0x1019)};
-	(void)state;
 	add_fragment(&functions[1], 1);
 	answers(queries, 2, 2);
 	assert_non_null(memmem(t.out.v, t.out.n, "\t/src/a.c\t0\t", 12));
@@ -251,12 +240,11 @@ static void approximate(void **state)
 /* ---- Damage, time and memory ---- */
 
 /* Damage of a fragment is none of the image: another one may answer, and nothing of the damage is shown. */
-static void damaged_fragments(void **state)
+TEST(damaged_fragments)
 {
 	static const struct made_function damaged = {
 		.start = 0x1000, .size = 0x10, .name = "f", .line = 10, .damaged = true};
 	const struct batch_query queries[] = {at(0x1000), at(0x1010)};
-	(void)state;
 	add_fragment(&functions[0], 2);
 	add_fragment(&damaged, 1);
 	answers(queries, 2, 2);
@@ -270,10 +258,9 @@ static void damaged_fragments(void **state)
 }
 
 /* What was answered from a file that was cut short meanwhile may be wrong. */
-static void damaged_meanwhile(void **state)
+TEST(damaged_meanwhile)
 {
 	const struct batch_query queries[] = {at(0x1010), at(0x1000)};
-	(void)state;
 	cut_after = add_fragment(&functions[0], 2);
 	answers(queries, 2, 0);
 	add_fragment(&functions[1], 1);
@@ -283,10 +270,9 @@ static void damaged_meanwhile(void **state)
 }
 
 /* There is time for one always. */
-static void late(void **state)
+TEST(late)
 {
 	const struct batch_query queries[] = {at(0x1000), at(0x1010), at(0x1004), at(0x1014)};
-	(void)state;
 	add_fragment(&functions[0], 2);
 	for (unsigned n = 1; n <= 5; n++) {
 		t.stop_at = n;
@@ -303,13 +289,12 @@ static void late(void **state)
 }
 
 /* Each allocation fails in turn: fewer are answered, and those rightly. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	const struct batch_query queries[] = {at(0x1010), at(0x1000)}, unknown[] = {at(0x1100)};
 	bool failed = true;
 	size_t least = 2;
 	long n = 0;
-	(void)state;
 	add_fragment(&functions[0], 1);
 	add_fragment(&functions[1], 1);
 	answers(queries, 2, 2);
@@ -336,19 +321,4 @@ static void without_memory(void **state)
 	assert_int_equal(least, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		EARLY_TEST(without_fragments),
-		EARLY_TEST(of_several_fragments),
-		EARLY_TEST(up_to_the_first_unknown),
-		EARLY_TEST(no_addresses),
-		EARLY_TEST(contexts),
-		EARLY_TEST(approximate),
-		EARLY_TEST(damaged_fragments),
-		EARLY_TEST(damaged_meanwhile),
-		EARLY_TEST(late),
-		EARLY_TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

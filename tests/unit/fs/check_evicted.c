@@ -3,12 +3,9 @@
 
 #include "work/cache/publish.h"
 #include "fs/images/evicted.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 static bool in_cache;
 static int publish_result;
@@ -50,7 +47,7 @@ static struct revision *open_image(struct images_fixture *f, _Atomic uint64_t *i
 	return current(f);
 }
 
-static void an_evicted_image_is_closed(void **state)
+TEST(an_evicted_image_is_closed)
 {
 	struct images_fixture *f = *state;
 	struct revision *rev = open_image(f, NULL);
@@ -65,7 +62,7 @@ static void an_evicted_image_is_closed(void **state)
 	assert_null(rev->handle);
 }
 
-static void one_that_was_not_used_yet_has_a_second_chance(void **state)
+TEST(one_that_was_not_used_yet_has_a_second_chance)
 {
 	struct images_fixture *f = *state;
 	struct revision *rev = open_image(f, NULL);
@@ -82,7 +79,7 @@ static void one_that_was_not_used_yet_has_a_second_chance(void **state)
 }
 
 /* What was opened again while the cache was asked may be in it, and its chance is still to come. */
-static void one_that_was_opened_again_meanwhile_stays(void **state)
+TEST(one_that_was_opened_again_meanwhile_stays)
 {
 	struct images_fixture *f = *state;
 	struct revision *rev = open_image(f, NULL);
@@ -97,7 +94,7 @@ static void one_that_was_opened_again_meanwhile_stays(void **state)
 }
 
 /* It is read from the cache from then on; without room there it stays in memory. */
-static void one_in_memory_is_closed_once_it_is_published(void **state)
+TEST(one_in_memory_is_closed_once_it_is_published)
 {
 	struct images_fixture *f = *state;
 	static _Atomic uint64_t in_memory = GSYM_SIZE;
@@ -113,13 +110,4 @@ static void one_in_memory_is_closed_once_it_is_published(void **state)
 	assert_int_equal(in_memory, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(an_evicted_image_is_closed),
-		IMAGES_TEST(one_that_was_not_used_yet_has_a_second_chance),
-		IMAGES_TEST(one_that_was_opened_again_meanwhile_stays),
-		IMAGES_TEST(one_in_memory_is_closed_once_it_is_published),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 /* ---- Accounts ---- */
@@ -21,9 +20,8 @@ static size_t take_all(struct account *account, size_t block, size_t *counted)
 	return *counted;
 }
 
-static void half_of_what_is_left(void **state)
+TEST(half_of_what_is_left)
 {
-	(void)state;
 	enum { USERS = 40, BLOCK = 1 << 16 };
 	struct accounts accounts;
 	struct account *users[USERS];
@@ -51,9 +49,8 @@ static void half_of_what_is_left(void **state)
 	accounts_deinit(&accounts);
 }
 
-static void one_account_each(void **state)
+TEST(one_account_each)
 {
-	(void)state;
 	struct accounts accounts;
 	accounts_init(&accounts);
 	struct account *a = account_get(&accounts, 7), *b = account_get(&accounts, 7),
@@ -69,9 +66,8 @@ static void one_account_each(void **state)
 }
 
 /* There is none then, and nothing is left of it. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
-	(void)state;
 	struct accounts accounts;
 	struct account *account = NULL;
 	long before = live;
@@ -92,9 +88,8 @@ static void without_memory(void **state)
 }
 
 /* The little that everybody may have comes to an end when there are very many. */
-static void an_end(void **state)
+TEST(an_end)
 {
-	(void)state;
 	enum { USERS = 1000 };
 	struct accounts accounts;
 	struct account *users[USERS];
@@ -136,9 +131,8 @@ static void expect_limits(const struct account *account, uint64_t own, uint64_t 
 }
 
 /* To the byte, on both sides of each limit. */
-static void exact_limits(void **state)
+TEST(exact_limits)
 {
-	(void)state;
 	static const uint64_t others[] = {
 		0,
 		1,
@@ -186,9 +180,8 @@ static int take(struct user_queues *queues)
 	return at ? LIST_ENTRY(at, struct item)->number : -1;
 }
 
-static void in_turn(void **state)
+TEST(in_turn)
 {
-	(void)state;
 	struct user_queues queues;
 	struct item items[10];
 	user_queues_init(&queues);
@@ -214,9 +207,8 @@ static void in_turn(void **state)
 }
 
 /* Who leaves by himself leaves nothing behind. */
-static void leaving(void **state)
+TEST(leaving)
 {
-	(void)state;
 	struct user_queues queues;
 	struct item items[4];
 	user_queues_init(&queues);
@@ -233,18 +225,4 @@ static void leaving(void **state)
 	user_queues_add(&queues, 5, &items[0].link, false);
 	list_remove(&items[0].link);
 	user_queues_deinit(&queues);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(half_of_what_is_left),
-		cmocka_unit_test(one_account_each),
-		cmocka_unit_test(without_memory),
-		cmocka_unit_test(an_end),
-		cmocka_unit_test(exact_limits),
-		cmocka_unit_test(in_turn),
-		cmocka_unit_test(leaving),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

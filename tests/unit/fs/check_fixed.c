@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "fs/sys/metrics.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/listing_position.h"
+#include "tests/lib/unit.h"
 
 static const char *const root_names[] = {"by-name", "q", "log", "metrics", "status", "README", "by-path"};
 enum { ROOT_ROWS = sizeof(root_names) / sizeof(root_names[0]) };
@@ -38,12 +37,11 @@ static bool is_snapshot(const char *name)
 	return strcmp(name, "metrics") == 0 || strcmp(name, "status") == 0;
 }
 
-static void lists_the_root(void **state)
+TEST(lists_the_root)
 {
 	static struct parts parts;
 	const char *name;
 	struct fuse_entry_param e;
-	(void)state;
 	begin(&parts);
 	assert_int_equal(fixed_count(NULL), ROOT_ROWS);
 	for (size_t i = 0; i < ROOT_ROWS; i++) {
@@ -58,14 +56,13 @@ static void lists_the_root(void **state)
 	assert_int_equal(fixed_list(&parts.tree, NULL, ROOT_ROWS, &name, &e), -ERANGE);
 }
 
-static void finds_by_number(void **state)
+TEST(finds_by_number)
 {
 	static struct parts parts;
 	const char *name;
 	struct fuse_entry_param e;
 	struct stat st;
 	double timeout;
-	(void)state;
 	begin(&parts);
 	for (size_t i = 0; i < ROOT_ROWS; i++) {
 		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
@@ -80,12 +77,11 @@ static void finds_by_number(void **state)
 	assert_int_equal(fixed_attr(&parts.tree, ino_make(NODE_IMAGE_FILE, 0, 0), &st, &timeout), -ESTALE);
 }
 
-static void names_of_an_image(void **state)
+TEST(names_of_an_image)
 {
 	static const char *const names[] = {"status",        "info.json", "q",        "image.gsym",
 					    "functions.tsv", "lines.tsv", "files.tsv"};
 	static struct revision rev;
-	(void)state;
 	assert_int_equal(fixed_count(&rev), 7);
 	for (size_t i = 0; i < 7; i++) {
 		assert_non_null(fixed_find(&rev, names[i]));
@@ -97,13 +93,12 @@ static void names_of_an_image(void **state)
 }
 
 /* Names of fixed nodes have no other meaning: only q has, with a format after it. */
-static void no_other_meaning(void **state)
+TEST(no_other_meaning)
 {
 	static const char *const image_names[] = {"status",        "info.json", "q",        "image.gsym",
 						  "functions.tsv", "lines.tsv", "files.tsv"};
 	const struct context none = {0};
 	struct request r;
-	(void)state;
 	for (size_t i = 0; i < ROOT_ROWS; i++) {
 		name_parse(PLACE_ROOT, NULL, root_names[i], &r);
 		assert_int_equal(r.kind, strcmp(root_names[i], "q") == 0 ? REQUEST_BATCH : REQUEST_NONE);
@@ -115,9 +110,8 @@ static void no_other_meaning(void **state)
 }
 
 /* Positions that clients invent do not begin the listing anew, also where size_t has 32 bits. */
-static void positions(void **state)
+TEST(positions)
 {
-	(void)state;
 	assert_int_equal(position_number(0, 2), 0);
 	assert_int_equal(position_number(2, 2), 0);
 	assert_int_equal(position_number(3, 2), 1);
@@ -125,14 +119,4 @@ static void positions(void **state)
 	assert_int_equal(position_number((uint64_t)UINT32_MAX + 2, 2), UINT32_MAX);
 	assert_int_equal(position_number(((uint64_t)1 << 32) + 3, 2), UINT32_MAX);
 	assert_int_equal(position_number(UINT64_MAX, 2), UINT32_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_the_root),    cmocka_unit_test(finds_by_number),
-		cmocka_unit_test(names_of_an_image), cmocka_unit_test(no_other_meaning),
-		cmocka_unit_test(positions),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

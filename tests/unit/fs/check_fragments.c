@@ -4,12 +4,9 @@
 #include "work/cache/handle.h"
 #include "fs/images/fragments.h"
 #include "gsym/read/reader.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 enum {
 	MIB = 1 << 20,
@@ -78,7 +75,7 @@ static void expect_all(struct images_fixture *f, size_t n, size_t bytes)
 	mutex_unlock(&f->images.lock);
 }
 
-static void newest_of_each(void **state)
+TEST(newest_of_each)
 {
 	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f);
@@ -101,7 +98,7 @@ static void newest_of_each(void **state)
 	expect_all(f, 0, 0);
 }
 
-static void bounded_bytes(void **state)
+TEST(bounded_bytes)
 {
 	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f);
@@ -118,7 +115,7 @@ static void bounded_bytes(void **state)
 	assert_int_equal(drop_all(f, b), 2);
 }
 
-static void bounded_number(void **state)
+TEST(bounded_number)
 {
 	struct images_fixture *f = *state;
 	struct revision *revs[ALL / FRAGMENTS_MAX + 1];
@@ -141,7 +138,7 @@ static bool is_not(const void *user, const struct revision *rev)
 	return rev != user;
 }
 
-static void oldest_wanted(void **state)
+TEST(oldest_wanted)
 {
 	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f), *c = image(f);
@@ -159,7 +156,7 @@ static void oldest_wanted(void **state)
 	drop_all(f, a);
 }
 
-static void functions(void **state)
+TEST(functions)
 {
 	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f);
@@ -182,11 +179,4 @@ static void functions(void **state)
 	drop_all(f, b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(newest_of_each), IMAGES_TEST(bounded_bytes), IMAGES_TEST(bounded_number),
-		IMAGES_TEST(oldest_wanted),  IMAGES_TEST(functions),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

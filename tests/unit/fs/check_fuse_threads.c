@@ -3,17 +3,14 @@
 #include "fs/sys/fuse_threads.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/uio.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
-#include <cmocka.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { SESSION_FD = 77, UNIQUE = 4711, OTHER_FLAGS = FUSE_ASYNC_READ | FUSE_BIG_WRITES };
 
@@ -77,8 +74,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-#define THREADS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, NULL)
-
 /* ---- Requests ---- */
 
 struct init_request {
@@ -92,13 +87,12 @@ static void note(uint32_t flags, uint64_t unique)
 	parallel_note_init(&parallel, &request, sizeof(request));
 }
 
-static void requests(void **state)
+TEST(requests)
 {
 	struct {
 		struct init_request request;
 		uint64_t more;
 	} longer = {{.head.unique = UNIQUE, .init.flags = FUSE_PARALLEL_DIROPS}, UINT64_MAX};
-	(void)state;
 	assert_false(parallel_is_begun(&parallel));
 	parallel_note_init(&parallel, &longer, sizeof(longer));
 	assert_true(parallel_is_begun(&parallel));
@@ -136,9 +130,8 @@ static uint32_t flags_of(uint64_t unique, int error, size_t size)
 	return got.init.flags;
 }
 
-static void agreed(void **state)
+TEST(agreed)
 {
-	(void)state;
 	note(FUSE_PARALLEL_DIROPS | FUSE_DO_READDIRPLUS, UNIQUE);
 	assert_int_equal(flags_of(UNIQUE, 0, sizeof(struct fuse_init_out)),
 			 OTHER_FLAGS | FUSE_PARALLEL_DIROPS);
@@ -147,16 +140,15 @@ static void agreed(void **state)
 }
 
 /* The shortest reply that has flags. */
-static void short_replies(void **state)
+TEST(short_replies)
 {
 	const size_t least = offsetof(struct fuse_init_out, flags) + sizeof(uint32_t);
-	(void)state;
 	note(FUSE_PARALLEL_DIROPS, UNIQUE);
 	flags_of(UNIQUE, 0, least - 1);
 	assert_int_equal(flags_of(UNIQUE, 0, least), OTHER_FLAGS | FUSE_PARALLEL_DIROPS);
 }
 
-static void other_replies(void **state)
+TEST(other_replies)
 {
 	struct reply sent = {.head.unique = UNIQUE, .init.flags = OTHER_FLAGS};
 	const struct reply before = sent;
@@ -168,7 +160,6 @@ static void other_replies(void **state)
 				 {(char *)&sent.init + 8, sizeof(sent.init) - 8}};
 	struct iovec *const pieces[] = {&whole, three, uneven};
 	static const int counts[] = {1, 3, 2};
-	(void)state;
 	note(FUSE_PARALLEL_DIROPS, UNIQUE);
 	assert_int_equal(flags_of(UNIQUE + 1, 0, sizeof(struct fuse_init_out)), OTHER_FLAGS);
 	assert_int_equal(flags_of(UNIQUE, -EPROTO, sizeof(struct fuse_init_out)), OTHER_FLAGS);
@@ -183,16 +174,15 @@ static void other_replies(void **state)
 }
 
 /* A kernel that cannot do it is not told. */
-static void not_able(void **state)
+TEST(not_able)
 {
-	(void)state;
 	note(~(uint32_t)FUSE_PARALLEL_DIROPS, UNIQUE);
 	assert_int_equal(flags_of(UNIQUE, 0, sizeof(struct fuse_init_out)), OTHER_FLAGS);
 }
 
 /* ---- Installing ---- */
 
-static void versions(void **state)
+TEST(versions)
 {
 	static const struct {
 		int version;
@@ -202,7 +192,6 @@ static void versions(void **state)
 		    {FUSE_MAKE_VERSION(3, 17), 0},
 		    {FUSE_MAKE_VERSION(3, 18), 0},
 		    {FUSE_MAKE_VERSION(4, 0), 0}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		lib.installs = 0;
 		lib.err = 0;
@@ -215,11 +204,10 @@ static void versions(void **state)
 	}
 }
 
-static void reads(void **state)
+TEST(reads)
 {
 	int ends[2];
 	char bytes[8];
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(write(ends[1], "request", 7), 7);
 	assert_int_equal(lib.io.read(ends[0], bytes, 3, &parallel), 3);
@@ -228,12 +216,4 @@ static void reads(void **state)
 	close(ends[1]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		THREADS_TEST(requests),      THREADS_TEST(agreed),   THREADS_TEST(short_replies),
-		THREADS_TEST(other_replies), THREADS_TEST(not_able), THREADS_TEST(versions),
-		THREADS_TEST(reads),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, NULL)

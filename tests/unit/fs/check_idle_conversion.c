@@ -8,15 +8,12 @@
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
 #include "fs/sys/metrics.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */, GIVEN_UP_MAX = 3, WORKER = 4711 };
 enum { HANGS_AFTER_SECONDS = 60 };
@@ -186,7 +183,7 @@ static uint64_t counted(void)
 	return n;
 }
 
-static void by_a_worker(void **state)
+TEST(by_a_worker)
 {
 	struct images_fixture *f = *state;
 	struct run r;
@@ -208,7 +205,7 @@ static void by_a_worker(void **state)
 }
 
 /* Another daemon made it meanwhile, say: nothing is converted here, and the store may not have it yet. */
-static void from_the_cache(void **state)
+TEST(from_the_cache)
 {
 	struct images_fixture *f = *state;
 	struct run r;
@@ -228,7 +225,7 @@ static void from_the_cache(void **state)
 }
 
 /* It keeps what is known of it, is tried a few times, and calls that wait for it look again. */
-static void given_up(void **state)
+TEST(given_up)
 {
 	static const enum verdict verdicts[] = {VERDICT_TRANSIENT, VERDICT_CRASHED, VERDICT_FAILED,
 						VERDICT_ELSEWHERE};
@@ -257,12 +254,4 @@ static void given_up(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(by_a_worker),
-		IMAGES_TEST(from_the_cache),
-		IMAGES_TEST(given_up),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

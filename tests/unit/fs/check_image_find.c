@@ -4,15 +4,12 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/urgent.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define A      "aabbccdd00112233445566778899aabbccddeeff"
 #define B      "aabbccdd99112233445566778899aabbccddeeff"
@@ -59,7 +56,7 @@ static void expect_none(struct images_fixture *f, const char *spelling, int err)
 	assert_string_equal(found, "none");
 }
 
-static void beginnings(void **state)
+TEST(beginnings)
 {
 	struct images_fixture *f = *state;
 	add(f, A);
@@ -76,7 +73,7 @@ static void beginnings(void **state)
 	expect_none(f, A "00", -ENOENT);
 }
 
-static void images_that_are_gone(void **state)
+TEST(images_that_are_gone)
 {
 	struct images_fixture *f = *state;
 	add(f, A);
@@ -99,7 +96,7 @@ static void images_that_are_gone(void **state)
 }
 
 /* What is not known before the first scan is over; then as the last scan ended. */
-static void what_is_not_there(void **state)
+TEST(what_is_not_there)
 {
 	struct images_fixture *f = *state;
 	static const struct {
@@ -120,7 +117,7 @@ static void what_is_not_there(void **state)
 }
 
 /* Breakpad's debug ids: with an age, bytes swapped or not, cut to 16 bytes or filled up with zeros. */
-static void breakpad_ids(void **state)
+TEST(breakpad_ids)
 {
 	struct images_fixture *f = *state;
 	add(f, A);
@@ -137,7 +134,7 @@ static void breakpad_ids(void **state)
 }
 
 /* Text symbols that name only the beginning of a build id belong to the one image that has all of it. */
-static void truncated_ids(void **state)
+TEST(truncated_ids)
 {
 	struct images_fixture *f = *state;
 	struct image *whole[2];
@@ -161,7 +158,7 @@ static void truncated_ids(void **state)
 }
 
 /* Ids of files, of which an image may have several, and several images may have the same. */
-static void other_ids(void **state)
+TEST(other_ids)
 {
 	struct images_fixture *f = *state;
 	static const char go[] = "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy";
@@ -200,7 +197,7 @@ static void other_ids(void **state)
 }
 
 /* A file that was fetched takes its further ids with it. */
-static void other_ids_of_fetched(void **state)
+TEST(other_ids_of_fetched)
 {
 	struct images_fixture *f = *state;
 	struct list woken;
@@ -222,7 +219,7 @@ static void other_ids_of_fetched(void **state)
 }
 
 /* What calls ask for during the first scan: each thing once, in order, and not without bound. */
-static void asked_for(void **state)
+TEST(asked_for)
 {
 	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0555};
@@ -267,12 +264,4 @@ static void asked_for(void **state)
 	assert_false(urgent_any(&f->images));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(beginnings),   IMAGES_TEST(images_that_are_gone), IMAGES_TEST(what_is_not_there),
-		IMAGES_TEST(breakpad_ids), IMAGES_TEST(truncated_ids),        IMAGES_TEST(asked_for),
-		IMAGES_TEST(other_ids),    IMAGES_TEST(other_ids_of_fetched),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -2,13 +2,11 @@
 #include "fs/scan/index.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { RECORDS = 500 };
@@ -87,12 +85,11 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 	}
 }
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
 	struct index a = {0}, b = {0};
 	void *data;
 	size_t size;
-	(void)state;
 	fill(&a);
 	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
@@ -104,12 +101,11 @@ static void round_trip(void **state)
 	index_deinit(&b);
 }
 
-static void empty(void **state)
+TEST(empty)
 {
 	struct index a = {0}, b = {0};
 	void *data;
 	size_t size;
-	(void)state;
 	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
 	assert_int_equal(b.files.n, 0);
@@ -119,14 +115,13 @@ static void empty(void **state)
 }
 
 /* Each allocation fails once: that is no damage, and nothing is left. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	const long before = live;
 	struct index a = {0};
 	void *data;
 	size_t size;
 	bool failed = true;
-	(void)state;
 	const struct image_identity one = {
 		.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64", .go_id = GO_ID};
 	for (unsigned i = 0; i < 3; i++)
@@ -155,12 +150,11 @@ static void without_memory(void **state)
 }
 
 /* Every length and every flipped byte of a small index. */
-static void damaged(void **state)
+TEST(damaged)
 {
 	struct index a = {0}, b = {0};
 	void *data;
 	size_t size;
-	(void)state;
 	const struct image_identity one = {
 		.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64", .go_id = GO_ID};
 	assert_int_equal(record_set_images(index_get(&a, 1, 2), &one, 1), 0);
@@ -182,13 +176,12 @@ static void damaged(void **state)
 }
 
 /* Records are written in the order of the walk, and read in the same. */
-static void order(void **state)
+TEST(order)
 {
 	enum { FILES = 100 };
 	struct index a = {0}, b = {0};
 	void *data, *again;
 	size_t size, same;
-	(void)state;
 	for (unsigned i = 0; i < FILES; i++)
 		index_get(&a, 1, i)->order = i * 37 % FILES;
 	assert_int_equal(index_count_images(&a), 0);
@@ -206,13 +199,12 @@ static void order(void **state)
 }
 
 /* What is not an index is refused by its first bytes and its size. */
-static void headers(void **state)
+TEST(headers)
 {
 	struct index a = {0};
 	void *data;
 	size_t size;
 	uint8_t zeros[INDEX_HEADER_SIZE] = {0};
-	(void)state;
 	fill(&a);
 	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	const struct span header = {data, INDEX_HEADER_SIZE};
@@ -229,10 +221,9 @@ static void headers(void **state)
 	index_deinit(&a);
 }
 
-static void sweeping(void **state)
+TEST(sweeping)
 {
 	struct index a = {0};
-	(void)state;
 	fill(&a);
 	for (unsigned i = 0; i < RECORDS; i += 2)
 		index_find(&a, i % 3, i)->pass = 4;
@@ -245,11 +236,10 @@ static void sweeping(void **state)
 }
 
 /* The permissions of a file that changes right now may change again unseen. */
-static void readers(void **state)
+TEST(readers)
 {
 	struct index index = {.files = {0}};
 	mode_t mode = 0777;
-	(void)state;
 	struct file_record *r = index_get(&index, 1, 2);
 	r->key.ctime_ns = time(NULL) * 1000000000LL;
 	assert_false(record_set_readers(r, 0444));
@@ -265,10 +255,9 @@ static void readers(void **state)
 }
 
 /* Each source has its own; a file that two know is of the first that is loaded. */
-static void sources(void **state)
+TEST(sources)
 {
 	struct index all = {.files = {0}};
-	(void)state;
 	for (unsigned root = 0; root < 2; root++) {
 		struct index part = {.files = {0}};
 		for (unsigned i = 0; i < 3; i++)
@@ -291,14 +280,4 @@ static void sources(void **state)
 		index_deinit(&again);
 	}
 	index_deinit(&all);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(without_memory),
-		cmocka_unit_test(damaged),    cmocka_unit_test(headers), cmocka_unit_test(sweeping),
-		cmocka_unit_test(readers),    cmocka_unit_test(order),   cmocka_unit_test(sources),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "captured_stderr.h"
+#include "tests/lib/unit.h"
 
 static const char CORRUPT[] = "corrupt or of another version; all files will be identified again";
 static const char SOURCE[] = "/srv/binaries";
@@ -92,7 +91,7 @@ static void assert_corrupt(const struct place *p)
 	assert_non_null(strstr(said, strrchr(p->path, '/') + 1));
 }
 
-static void saved(void **state)
+TEST(saved)
 {
 	struct place *p = *state;
 	char said[512];
@@ -103,7 +102,7 @@ static void saved(void **state)
 }
 
 /* A beginning or a size of no index: memory for all of it is not asked for. */
-static void not_an_index(void **state)
+TEST(not_an_index)
 {
 	struct place *p = *state;
 	static const char other[64] = "another file, of which no machine has as much memory";
@@ -121,7 +120,7 @@ static void not_an_index(void **state)
 	assert_corrupt(p);
 }
 
-static void each_length(void **state)
+TEST(each_length)
 {
 	struct place *p = *state;
 	struct stat st;
@@ -133,7 +132,7 @@ static void each_length(void **state)
 }
 
 /* A FIFO is not waited for, a link not followed. */
-static void no_file(void **state)
+TEST(no_file)
 {
 	struct place *p = *state;
 	char said[512], aside[328];
@@ -147,14 +146,10 @@ static void no_file(void **state)
 	assert_non_null(strstr(said, strerror(ELOOP)));
 }
 
+EACH_TEST(setup, teardown)
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(saved, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_an_index, setup, teardown),
-		cmocka_unit_test_setup_teardown(each_length, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_file, setup, teardown),
-	};
 	signal(SIGXFSZ, SIG_IGN); /* where files are limited, truncate(2) fails instead */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

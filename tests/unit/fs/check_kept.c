@@ -2,12 +2,9 @@
 #include "images_fixture.h"
 
 #include "fs/images/kept.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 /* That of a file of @owner, converted to @size bytes in memory and used at @used. */
 static struct revision *keep(struct images_fixture *f, uid_t owner, size_t size, int64_t used)
@@ -33,7 +30,7 @@ static bool drop(struct images_fixture *f, uid_t owner, uint64_t size)
 	return images_drop_kept(&f->images, owner, size);
 }
 
-static void the_least_used_in_memory_goes(void **state)
+TEST(the_least_used_in_memory_goes)
 {
 	struct images_fixture *f = *state;
 	struct revision *c = keep(f, OWNER, 10, 3), *a = keep(f, OWNER, 10, 1), *b = keep(f, OWNER, 10, 2);
@@ -55,7 +52,7 @@ static void the_least_used_in_memory_goes(void **state)
 	assert_int_equal(current(f)->state, STATE_READY);
 }
 
-static void owners_have_shares_of_memory(void **state)
+TEST(owners_have_shares_of_memory)
 {
 	struct images_fixture *f = *state;
 	struct revision *small = keep(f, STRANGER, 30, 1), *old = keep(f, OWNER, 40, 2);
@@ -74,11 +71,4 @@ static void owners_have_shares_of_memory(void **state)
 	assert_false(drop(f, OWNER, 1));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(the_least_used_in_memory_goes),
-		IMAGES_TEST(owners_have_shares_of_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

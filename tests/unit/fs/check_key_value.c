@@ -1,11 +1,9 @@
 /* Keys and values as lines and as an object of JSON. */
 #include "fs/sys/key_value.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static void write_all_kinds(struct kv_writer *kv)
 {
@@ -28,28 +26,25 @@ static void expect(struct kv_writer *kv, const char *expected)
 	text_deinit(&kv->out);
 }
 
-static void lines(void **state)
+TEST(lines)
 {
 	struct kv_writer kv = {.json = false};
-	(void)state;
 	write_all_kinds(&kv);
 	expect(&kv, "text\ta\\tb\"c\nnumber\t18446744073709551615\nlist\tone\nlist\ttwo\nother\tx\n"
 		    "seconds\t1005.00\nnone\t0.00\nlast\t\n");
 }
 
-static void object(void **state)
+TEST(object)
 {
 	struct kv_writer kv = {.json = true};
-	(void)state;
 	write_all_kinds(&kv);
 	expect(&kv, "{\"text\":\"a\\tb\\\"c\",\"number\":18446744073709551615,\"list\":[\"one\",\"two\"],"
 		    "\"other\":[\"x\"],\"seconds\":1005.00,\"none\":0.00,\"last\":[\"\"]}\n");
 }
 
-static void empty(void **state)
+TEST(empty)
 {
 	struct kv_writer kv = {.json = false}, json = {.json = true};
-	(void)state;
 	kv_begin(&kv);
 	kv_end(&kv);
 	expect(&kv, "");
@@ -59,10 +54,9 @@ static void empty(void **state)
 }
 
 /* Values that the caller writes. */
-static void own_values(void **state)
+TEST(own_values)
 {
 	struct kv_writer kv = {.json = true};
-	(void)state;
 	kv_begin(&kv);
 	kv_item_begin(&kv, "rows");
 	text_lit(&kv.out, "{}");
@@ -71,15 +65,4 @@ static void own_values(void **state)
 	kv_number(&kv, "n", 2);
 	kv_end(&kv);
 	expect(&kv, "{\"rows\":[{},1],\"n\":2}\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),
-		cmocka_unit_test(object),
-		cmocka_unit_test(empty),
-		cmocka_unit_test(own_values),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 
 #include "fs/images/last_use.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { IMAGES = 20 };
@@ -84,19 +81,19 @@ static void saved(struct images_fixture *f, unsigned n)
 	}
 }
 
-static void none_is_open(void **state)
+TEST(none_is_open)
 {
 	open_images(*state, 0);
 	saved(*state, 0);
 }
 
-static void one_is_open(void **state)
+TEST(one_is_open)
 {
 	open_images(*state, 1);
 	saved(*state, 1);
 }
 
-static void many_are_open(void **state)
+TEST(many_are_open)
 {
 	const long before = live;
 	open_images(*state, IMAGES);
@@ -107,7 +104,7 @@ static void many_are_open(void **state)
 }
 
 /* A cache with room evicts nothing: the times do not matter. */
-static void not_tight(void **state)
+TEST(not_tight)
 {
 	struct images_fixture *f = *state;
 	open_images(f, 3);
@@ -118,7 +115,7 @@ static void not_tight(void **state)
 }
 
 /* Without memory no time is saved. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct images_fixture *f = *state;
 	open_images(f, 3);
@@ -128,11 +125,4 @@ static void without_memory(void **state)
 	assert_int_equal(touched.n, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(none_is_open), IMAGES_TEST(one_is_open),    IMAGES_TEST(many_are_open),
-		IMAGES_TEST(not_tight),    IMAGES_TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -6,14 +6,11 @@
 #include "fs/images/image_find.h"
 #include "fs/images/link.h"
 #include "fs/images/stable.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define LONG_ID                                                            \
 	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
@@ -61,7 +58,7 @@ static uint64_t path_ino(struct images_fixture *f, uint32_t dir, const char *nam
 	return ino;
 }
 
-static void aliases(void **state)
+TEST(aliases)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -72,7 +69,7 @@ static void aliases(void **state)
 	fails(f, ino_make(NODE_ALIAS, 12345, 0), -ESTALE);
 }
 
-static void names(void **state)
+TEST(names)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -85,7 +82,7 @@ static void names(void **state)
 }
 
 /* As far from the root as the directory is; an image of a file with several is one further. */
-static void paths(void **state)
+TEST(paths)
 {
 	enum { DEPTH = 5 };
 	struct images_fixture *f = *state;
@@ -107,7 +104,7 @@ static void paths(void **state)
 }
 
 /* The deepest directory, and the longest id, make the longest text. */
-static void longest(void **state)
+TEST(longest)
 {
 	static char expected[LINK_TEXT_SIZE];
 	struct images_fixture *f = *state;
@@ -124,7 +121,7 @@ static void longest(void **state)
 	assert_int_equal(strlen(expected), LINK_TEXT_SIZE - 1);
 }
 
-static void no_links(void **state)
+TEST(no_links)
 {
 	static const enum node_kind kinds[] = {NODE_FIXED,    NODE_IMAGE,    NODE_IMAGE_FILE,
 					       NODE_CONTEXT,  NODE_BATCH,    NODE_NAME,
@@ -136,7 +133,7 @@ static void no_links(void **state)
 }
 
 /* A link stays what it was while its image is there, and is stale when that is gone. */
-static void gone(void **state)
+TEST(gone)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -154,11 +151,4 @@ static void gone(void **state)
 	says(f, path_ino(f, top, "other", NODE_PATH_LINK), "../fedcba9876543210");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(aliases), IMAGES_TEST(names),    IMAGES_TEST(paths),
-		IMAGES_TEST(longest), IMAGES_TEST(no_links), IMAGES_TEST(gone),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

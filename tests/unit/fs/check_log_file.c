@@ -7,14 +7,11 @@
 
 #include "fs/answer/log_file.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	PIECE_MIN = 4 << 10,
@@ -47,9 +44,8 @@ static struct image *image_of(const char *id)
 
 /* ---- Lines ---- */
 
-static void lines(void **state)
+TEST(lines)
 {
-	(void)state;
 	open_at_base(ID);
 	reads("at " ID "+0x4\n", "at " ID "+0x4 f at /src/a.c:10\n");
 	reads(ID "+0x10 unknown: " ID "+0x1000\n",
@@ -61,9 +57,8 @@ static void lines(void **state)
 }
 
 /* What is not settled yet is what was written last; then nothing more may come. */
-static void rest_of_input(void **state)
+TEST(rest_of_input)
 {
-	(void)state;
 	write_log("a line\n#0 " ID " 0x1000");
 	assert_int_equal(answer(), 0);
 	assert_int_equal(t.written.n, 1);
@@ -77,9 +72,8 @@ static void rest_of_input(void **state)
 	assert_null(t.stream->kind->is_settled);
 }
 
-static void names_as_configured(void **state)
+TEST(names_as_configured)
 {
-	(void)state;
 	open_at_base(ID);
 	assert_int_equal(t.options.demangle, DEMANGLE_AUTO);
 	reads(ID "+0x20\n", ID "+0x20 one at /src/a.c:30\n");
@@ -91,10 +85,9 @@ static void names_as_configured(void **state)
 }
 
 /* Lines that cannot be explained are as they were. */
-static void left_as_they_are(void **state)
+TEST(left_as_they_are)
 {
 	static const char other[] = OTHER_ID "+0x4\n", third[] = THIRD_ID "+0x4\n";
-	(void)state;
 	reads(third, third); /* there is none */
 	struct revision *rev = revision_of(t.a.f, OTHER_ID);
 	mutex_lock(&t.a.f->images.lock);
@@ -111,10 +104,9 @@ static void left_as_they_are(void **state)
 }
 
 /* What an id means is asked anew for each read: others may come that begin like it. */
-static void ambiguous_meanwhile(void **state)
+TEST(ambiguous_meanwhile)
 {
 	static const char line[] = "0011223344556677+0x4\nend\n";
-	(void)state;
 	put_image(&t.a, THIRD_ID, "third");
 	open_at_base(THIRD_ID);
 	reads(line, "0011223344556677+0x4 f at /src/a.c:10\nend\n");
@@ -132,10 +124,9 @@ static void waits_for(const char *id)
 }
 
 /* All images of a stack are converted at the same time; the line stays until the last of them is there. */
-static void conversions(void **state)
+TEST(conversions)
 {
 	static const char text[] = "#0 " ID " 0x1000\n#1 " OTHER_ID " 0x1001\n";
-	(void)state;
 	write_log(text);
 	assert_int_equal(answer(), 0); /* taken, but another line of the stack may follow */
 	expect_results("");
@@ -155,9 +146,8 @@ static void conversions(void **state)
 }
 
 /* Lines before one that waits have been read. */
-static void lines_before(void **state)
+TEST(lines_before)
 {
-	(void)state;
 	write_log("before\n" ID "+0x4\nafter\n");
 	assert_int_equal(answer(), 0);
 	expect_results("before\n");
@@ -169,9 +159,8 @@ static void lines_before(void **state)
 }
 
 /* An id that a scan may still find. */
-static void first_scan(void **state)
+TEST(first_scan)
 {
-	(void)state;
 	set_scanned(false);
 	write_log(THIRD_ID "+0x4\n\n");
 	int err = answer();
@@ -192,12 +181,11 @@ static int take_all(struct text_buf *out, size_t *ret_used)
 }
 
 /* The larger, the longer it takes no time; and small again when it does. */
-static void growing_pieces(void **state)
+TEST(growing_pieces)
 {
 	static char much[MANY];
 	static const size_t sizes[] = {PIECE_MIN,     2 * PIECE_MIN, 4 * PIECE_MIN,
 				       8 * PIECE_MIN, PIECE_MAX,     PIECE_MAX};
-	(void)state;
 	memset(much, '\n', sizeof(much));
 	t.written.instead = take_all;
 	assert_int_equal(stream_write(t.stream, 0, false, much, sizeof(much)), 0);
@@ -232,7 +220,7 @@ static int take_some(struct text_buf *out, size_t *ret_used)
 }
 
 /* What a call comes to: more may follow, if it took input or made results, whatever came after that. */
-static void outcomes(void **state)
+TEST(outcomes)
 {
 	static const struct {
 		size_t used;
@@ -242,7 +230,6 @@ static void outcomes(void **state)
 		{4, "", 0, 0},          {4, "", -EAGAIN, 0},       {0, "out", 0, 0},
 		{0, "out", -EAGAIN, 0}, {0, "", -EAGAIN, -EAGAIN}, {0, "", 0, 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		open_log(OWNER);
 		write_log("input");
@@ -263,9 +250,8 @@ static uint64_t n_of(enum lookup_result result)
 	return atomic_load(&t.a.metrics.log_addresses[result]);
 }
 
-static void counters(void **state)
+TEST(counters)
 {
-	(void)state;
 	open_at_base(ID);
 	for (unsigned i = 1; i < 4; i++) {
 		reads(ID "+0x4 " ID "+0x5 " ID "+0x1000\n",
@@ -280,9 +266,8 @@ static void counters(void **state)
 }
 
 /* The filter's memory is charged with that of the file. */
-static void memory(void **state)
+TEST(memory)
 {
-	(void)state;
 	reads("a line\n", "a line\n");
 	assert_int_equal(t.stream->buf.extra, filter_memory(t.filter));
 	stream_buf_charge(&t.stream->buf);
@@ -290,9 +275,8 @@ static void memory(void **state)
 }
 
 /* An image that was used stays open for the next lines, but not for long. */
-static void held_images(void **state)
+TEST(held_images)
 {
-	(void)state;
 	struct handle *handle = open_at_base(ID);
 	reads(ID "+0x4 " ID "+0x5\n", ID "+0x4 f at /src/a.c:10 " ID "+0x5 f at /src/a.c:10\n");
 	assert_int_equal(atomic_load(&handle->refs), 2);
@@ -308,10 +292,9 @@ static void held_images(void **state)
 	waits_for(ID);
 }
 
-static void opened_without_memory(void **state)
+TEST(opened_without_memory)
 {
 	struct stream *stream = NULL;
-	(void)state;
 	for (long n = 0; !stream; n++) {
 		long before = live;
 		struct caller caller = user(STRANGER);
@@ -326,10 +309,9 @@ static void opened_without_memory(void **state)
 }
 
 /* The filter's state is lost when there is no memory: from then on reads fail. */
-static void read_without_memory(void **state)
+TEST(read_without_memory)
 {
 	bool failed = true;
-	(void)state;
 	open_at_base(ID);
 	for (long n = 0; failed; n++) {
 		open_log(OWNER);
@@ -350,9 +332,8 @@ static void read_without_memory(void **state)
 /* ---- Damage ---- */
 
 /* Only lines before the damage are read; the image is made again at its next use, by another log. */
-static void truncated(void **state)
+TEST(truncated)
 {
-	(void)state;
 	struct handle *handle = open_at_base(ID);
 	reads("before\n", "before\n");
 	cut_short(&t.a, handle);
@@ -385,9 +366,8 @@ static int cut_one_of_two(struct text_buf *out, size_t *ret_used)
 	return 0;
 }
 
-static void truncated_unnoticed(void **state)
+TEST(truncated_unnoticed)
 {
-	(void)state;
 	for (int second = 0; second < 2; second++) {
 		struct handle *handles[2] = {open_at_base(ID), open_at_base(OTHER_ID)};
 		const char *id = second ? OTHER_ID : ID, *other = second ? ID : OTHER_ID;
@@ -405,28 +385,4 @@ static void truncated_unnoticed(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(lines),
-		TEST(rest_of_input),
-		TEST(names_as_configured),
-		TEST(left_as_they_are),
-		TEST(ambiguous_meanwhile),
-		TEST(conversions),
-		TEST(lines_before),
-		TEST(first_scan),
-		TEST(growing_pieces),
-		TEST(outcomes),
-		TEST(counters),
-		TEST(memory),
-		TEST(held_images),
-		TEST(opened_without_memory),
-		TEST(read_without_memory),
-		TEST(truncated),
-		TEST(truncated_unnoticed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -5,14 +5,11 @@
 #include "fs/answer/symbol_names.h"
 #include "fs/images/catalogue.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static long n_live; /* allocations before */
 
@@ -71,7 +68,7 @@ static struct filter_module module_called(const char *name)
 	return module;
 }
 
-static void by_name(void **state)
+TEST(by_name)
 {
 	char longest[FILTER_NAME_SIZE];
 	const struct {
@@ -89,7 +86,6 @@ static void by_name(void **state)
 		{"", -ENODATA},
 		{longest, -ENOENT},
 	};
-	(void)state;
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;
 	struct handle *handle = open_at_base(ID);
@@ -106,10 +102,9 @@ static void by_name(void **state)
 }
 
 /* A name stands for the only image that has it; during the first scan there may be others. */
-static void several_of_a_name(void **state)
+TEST(several_of_a_name)
 {
 	const struct filter_module module = module_called("debug");
-	(void)state;
 	open_at_base(ID);
 	set_scanned(false);
 	assert_int_equal(ask_for(&module), -EAGAIN);
@@ -121,13 +116,12 @@ static void several_of_a_name(void **state)
 	assert_int_equal(ask_for(&module), -ENOTUNIQ);
 }
 
-static void names_of_windows(void **state)
+TEST(names_of_windows)
 {
 	static const char *const files[] = {"a.exe", "b.dll", "c.sys", "d.efi", "e.drv", "f.ocx"};
 	static const char ids[ARRAY_SIZE(files)][20] = {"aa00000000000001", "aa00000000000002",
 							"aa00000000000003", "aa00000000000004",
 							"aa00000000000005", "aa00000000000006"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		put_image(&t.a, ids[i], files[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -151,10 +145,9 @@ static void names_of_windows(void **state)
 	assert_ptr_equal(t.call.wait.revision, revision_of(t.a.f, THIRD_ID));
 }
 
-static void by_id(void **state)
+TEST(by_id)
 {
 	struct filter_module module = module_called("debug");
-	(void)state;
 	struct handle *handle = open_at_base(OTHER_ID);
 	handle->addresses.has_ada = true;
 	strcpy(module.id, OTHER_ID);
@@ -170,11 +163,10 @@ static void by_id(void **state)
 	assert_int_equal(ask_for(&module), -ENOENT);
 }
 
-static void segments(void **state)
+TEST(segments)
 {
 	struct filter_module module = {.id = ID};
 	struct filter_segment got;
-	(void)state;
 	struct handle *handle = open_at_base(ID);
 	handle->addresses.n = 2;
 	handle->addresses.segments[0].off = 1;
@@ -195,11 +187,10 @@ static void segments(void **state)
 }
 
 /* Indexes of names are made for frames with symbols alone, one after the other. */
-static void indexes(void **state)
+TEST(indexes)
 {
 	struct filter_module module = {.id = ID, .needs_names = true, .needs_shown = true};
 	const struct filter_module addresses = {.id = ID}, stored = {.id = ID, .needs_names = true};
-	(void)state;
 	struct handle *handle = open_at_base(ID);
 	struct revision *rev = current(t.a.f);
 	assert_int_equal(ask_for(&addresses), 0);
@@ -223,13 +214,4 @@ static void indexes(void **state)
 	assert_non_null(found.shown);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(by_name), TEST(several_of_a_name), TEST(names_of_windows),
-		TEST(by_id),   TEST(segments),          TEST(indexes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

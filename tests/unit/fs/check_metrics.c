@@ -9,14 +9,11 @@
 #include "fs/tree/metrics_file.h"
 #include "fs/tree/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */ };
 
@@ -108,7 +105,7 @@ static void expect_samples(const char *text, const char *type, size_t n, const c
 	expect_samples(text, type, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), \
 		       (const char *const[]){__VA_ARGS__})
 
-static void of_the_daemon(void **state)
+TEST_WITH(of_the_daemon, images_fixture_set_up, images_fixture_tear_down)
 {
 	static struct parts p;
 	begin(&p, *state);
@@ -172,7 +169,7 @@ static void of_the_daemon(void **state)
 	end(&p);
 }
 
-static void of_the_store(void **state)
+TEST_WITH(of_the_store, images_fixture_set_up, images_fixture_tear_down)
 {
 	static struct parts p;
 	begin(&p, *state);
@@ -217,7 +214,7 @@ static void of_the_store(void **state)
 }
 
 /* Images by their state, and work that waits. */
-static void of_images(void **state)
+TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 {
 	static struct parts p;
 	struct images_fixture *f = *state;
@@ -277,7 +274,7 @@ static void of_images(void **state)
 }
 
 /* The mount point is a label whose value may have any byte. */
-static void labels(void **state)
+TEST_WITH(labels, images_fixture_set_up, images_fixture_tear_down)
 {
 	static struct parts p;
 	begin(&p, *state);
@@ -291,10 +288,9 @@ static void labels(void **state)
 }
 
 /* A time that is a bound belongs to its bucket. */
-static void buckets(void **state)
+TEST(buckets)
 {
 	struct metrics m = {.conversion_ms = 1};
-	(void)state;
 	metrics_add_conversion(&m, CONVERSION_OK, 0.01);
 	metrics_add_conversion(&m, CONVERSION_OK, 0.0125);
 	metrics_add_conversion(&m, CONVERSION_LIMIT, 1800);
@@ -306,13 +302,4 @@ static void buckets(void **state)
 	assert_int_equal(m.conversions[CONVERSION_OK], 2);
 	assert_int_equal(m.conversions[CONVERSION_LIMIT], 2);
 	assert_int_equal(m.conversion_ms, 1 + 10 + 12 + 1800000 + 1800500);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(of_the_daemon), IMAGES_TEST(of_the_store), IMAGES_TEST(of_images),
-		IMAGES_TEST(labels),        cmocka_unit_test(buckets),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

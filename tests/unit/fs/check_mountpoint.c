@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 /* ---- In place of the system ---- */
 
@@ -201,8 +198,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define MOUNT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 static int prepare(const char *path)
 {
 	free(found);
@@ -218,10 +213,9 @@ static void refused(const char *path, int err, const char *said)
 }
 
 /* Its absolute path, without symbolic links. */
-static void directories(void **state)
+TEST(directories)
 {
 	char path[100];
-	(void)state;
 	assert_int_equal(prepare(dir), 0);
 	assert_string_equal(found, dir);
 	snprintf(path, sizeof(path), "%s/link", dir);
@@ -238,10 +232,9 @@ static void directories(void **state)
 	assert_int_equal(sys.detached, 0);
 }
 
-static void no_directories(void **state)
+TEST(no_directories)
 {
 	char path[100];
-	(void)state;
 	snprintf(path, sizeof(path), "%s/missing", dir);
 	refused(path, -ENOENT, "No such file");
 	assert_null(found);
@@ -257,7 +250,7 @@ static void no_directories(void **state)
 }
 
 /* The last mount there counts. */
-static void mounted(void **state)
+TEST(mounted)
 {
 	static const struct {
 		const char *types[3]; /* of mounts, the last one last; NULL: that one is elsewhere */
@@ -273,7 +266,6 @@ static void mounted(void **state)
 		{{"fuse.other"}, false},
 	};
 	char table[600];
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t n = 0;
 		for (size_t k = 0; k < 3; k++) {
@@ -297,10 +289,9 @@ static void mounted(void **state)
 }
 
 /* All whose daemons died go, but not without end. */
-static void dead_mounts(void **state)
+TEST(dead_mounts)
 {
 	enum { MOST = 16 };
-	(void)state;
 	for (unsigned n = 1; n <= MOST + 1; n++) {
 		sys.dead = n;
 		sys.detached = sys.lines = 0;
@@ -313,9 +304,8 @@ static void dead_mounts(void **state)
 	}
 }
 
-static void not_detached(void **state)
+TEST(not_detached)
 {
-	(void)state;
 	sys.dead = 1;
 	sys.detach_err = EINVAL;
 	refused(dir, -EINVAL, "cannot detach");
@@ -326,9 +316,8 @@ static void not_detached(void **state)
 }
 
 /* A plain user needs the helper. */
-static void helped(void **state)
+TEST(helped)
 {
-	(void)state;
 	sys.dead = 2;
 	sys.detach_err = EPERM;
 	assert_int_equal(prepare(dir), 0);
@@ -337,7 +326,7 @@ static void helped(void **state)
 	assert_int_equal(sys.lines, 2);
 }
 
-static void not_helped(void **state)
+TEST(not_helped)
 {
 	static const struct {
 		int spawn, wait, status, err;
@@ -346,7 +335,6 @@ static void not_helped(void **state)
 		{ENOENT, 0, 0, -ENOENT, false}, {0, ECHILD, 0, -EPERM, false}, {0, 0, 0x100, -EPERM, false},
 		{0, 0, 9, -EPERM, false},       {0, 0, 0, -ENOMEM, true},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		memset(&sys, 0, sizeof(sys));
 		sys.mounts = "";
@@ -392,11 +380,10 @@ static void notifies(const char *address)
 		unlink(address);
 }
 
-static void notified(void **state)
+TEST(notified)
 {
 	struct sockaddr_un longest;
 	char address[sizeof(longest.sun_path) + 1];
-	(void)state;
 	snprintf(address, sizeof(address), "%s/notify", dir);
 	notifies(address);
 	/* As long as an address may be. */
@@ -409,11 +396,10 @@ static void notified(void **state)
 	notifies(address);
 }
 
-static void not_notified(void **state)
+TEST(not_notified)
 {
 	struct sockaddr_un longest;
 	char address[sizeof(longest.sun_path) + 1];
-	(void)state;
 	unsetenv("NOTIFY_SOCKET");
 	service_notify("READY=1");
 	static const char *const others[] = {"", "relative", "vsock:2:1234", ".", "A"};
@@ -437,15 +423,12 @@ static void not_notified(void **state)
 	assert_int_equal(sys.sockets, 2);
 }
 
+EACH_TEST(set_up, tear_down)
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		MOUNT_TEST(directories), MOUNT_TEST(no_directories), MOUNT_TEST(mounted),
-		MOUNT_TEST(dead_mounts), MOUNT_TEST(not_detached),   MOUNT_TEST(helped),
-		MOUNT_TEST(not_helped),  MOUNT_TEST(notified),       MOUNT_TEST(not_notified),
-	};
 	if (!mkdtemp(dir))
 		return 1;
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = unit_run();
 	return rmdir(dir) || failed;
 }

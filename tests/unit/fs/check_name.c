@@ -1,11 +1,9 @@
 /* What every name means: the grammar of gsymfs(1), without a mount. */
 #include "fs/name/name.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 #define UUID "123456789abcdef0123456789abcdef0"
 #define GO_1 "foh3mEXu7BLZjsN9pOwG"
@@ -28,9 +26,8 @@ static struct request parse_in(struct context context, const char *name)
 }
 
 /* Directories that say what numbers mean combine from left to right, each once. */
-static void contexts(void **state)
+TEST(contexts)
 {
-	(void)state;
 	struct request r = parse(PLACE_IMAGE, "base");
 	assert_int_equal(r.kind, REQUEST_CONTEXT);
 	assert_true(r.context.wants_load && r.context.space == SPACE_RUNTIME);
@@ -78,7 +75,7 @@ static void contexts(void **state)
 				 code);
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	static const struct {
 		const char *name;
@@ -98,7 +95,6 @@ static void addresses(void **state)
 		{"0x00000000000000000000000000001", 1},
 		{"00000000000000000000000000001", 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct request r = parse(PLACE_IMAGE, good[i].name);
 		assert_int_equal(r.kind, REQUEST_ADDRESS);
@@ -108,7 +104,7 @@ static void addresses(void **state)
 	}
 }
 
-static void not_addresses(void **state)
+TEST(not_addresses)
 {
 	static const char *const bad[] = {
 		"",
@@ -140,7 +136,6 @@ static void not_addresses(void **state)
 		"image.gsym2",
 		"100000000000000000",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		/* "0b1" is hexadecimal, as everything that starts with a decimal digit. */
 		enum request_kind want = strcmp(bad[i], "0b1") == 0 ? REQUEST_ADDRESS : REQUEST_NONE;
@@ -148,10 +143,9 @@ static void not_addresses(void **state)
 	}
 }
 
-static void breakpad_ids(void **state)
+TEST(breakpad_ids)
 {
 	char as_is[BREAKPAD_ID_SIZE], swapped[BREAKPAD_ID_SIZE];
-	(void)state;
 	assert_true(id_from_breakpad("3322110055447766889900aabbccddee0", as_is, swapped));
 	assert_string_equal(as_is, "3322110055447766889900aabbccddee");
 	assert_string_equal(swapped, "00112233445566778899"
@@ -163,7 +157,7 @@ static void breakpad_ids(void **state)
 	assert_false(id_from_breakpad("", as_is, swapped));
 }
 
-static void suffixes(void **state)
+TEST(suffixes)
 {
 	static const struct {
 		const char *name;
@@ -174,7 +168,6 @@ static void suffixes(void **state)
 		{"0x10.raw", RENDER_TEXT, true},    {"0x10.raw.json", RENDER_JSON, true},
 		{"0x10.raw.tsv", RENDER_TSV, true}, {"00000010.json", RENDER_JSON, false},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct request r = parse(PLACE_IMAGE, good[i].name);
 		assert_int_equal(r.kind, REQUEST_ADDRESS);
@@ -184,7 +177,7 @@ static void suffixes(void **state)
 	}
 }
 
-static void symbols(void **state)
+TEST(symbols)
 {
 	static const struct {
 		const char *name, *symbol;
@@ -207,7 +200,6 @@ static void symbols(void **state)
 		{"status", "status", 0, RENDER_TEXT, false},
 		{"f.json.json", "f.json", 0, RENDER_JSON, false},
 	};
-	(void)state;
 	struct request r = parse(PLACE_IMAGE, "sym");
 	assert_true(r.kind == REQUEST_CONTEXT && r.context.space == SPACE_SYMBOL);
 	const struct context sym = r.context;
@@ -226,7 +218,7 @@ static void symbols(void **state)
 }
 
 /* Directories as a line of the root's q has them: those in which there is a q. */
-static void places_in_lines(void **state)
+TEST(places_in_lines)
 {
 	static const struct {
 		const char *text;
@@ -255,7 +247,6 @@ static void places_in_lines(void **state)
 					  "ab/./ra",
 					  "ab/Rva",
 					  "ab/base/0x1/base/0x2"};
-	(void)state;
 	char text[8 + NAME_BYTES_MAX + 1];
 	struct context c;
 	size_t n;
@@ -276,9 +267,8 @@ static void places_in_lines(void **state)
 	assert_false(context_parse_place(text, 8 + NAME_BYTES_MAX + 1, &n, &c));
 }
 
-static void batches(void **state)
+TEST(batches)
 {
-	(void)state;
 	const struct context loaded = {.space = SPACE_RUNTIME, .load = 1};
 	const struct context wants = {.space = SPACE_RUNTIME, .wants_load = true};
 	struct request r = parse(PLACE_ROOT, "q");
@@ -300,11 +290,10 @@ static void batches(void **state)
 }
 
 /* Fixed nodes are found by the table of the tree (check_fixed.c): their names must mean nothing else. */
-static void names_of_fixed_nodes(void **state)
+TEST(names_of_fixed_nodes)
 {
 	static const char *const names[] = {"status",    "info.json", "image.gsym", "functions.tsv",
 					    "files.tsv", "log",       "metrics"};
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(parse(PLACE_IMAGE, names[i]).kind, REQUEST_NONE);
 		assert_int_equal(parse(PLACE_ROOT, names[i]).kind, REQUEST_NONE);
@@ -316,7 +305,7 @@ static void names_of_fixed_nodes(void **state)
 	assert_int_equal(parse(PLACE_IMAGE, UUID).kind, REQUEST_NONE);
 }
 
-static void ids(void **state)
+TEST(ids)
 {
 	static const struct {
 		const char *name, *id;
@@ -340,7 +329,6 @@ static void ids(void **state)
 		{"xxh3-0123456789abcdef0123456789abcdef", "xxh3-0123456789abcdef0123456789abcdef", false},
 		{"XXH3-0123456789ABCDEF", "xxh3-0123456789abcdef", true},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct request r = parse(PLACE_ROOT, good[i].name);
 		assert_int_equal(r.kind, REQUEST_ID);
@@ -349,7 +337,7 @@ static void ids(void **state)
 	}
 }
 
-static void not_ids(void **state)
+TEST(not_ids)
 {
 	static const char *const bad[] = {
 		"",
@@ -388,17 +376,15 @@ static void not_ids(void **state)
 		"12345678 ",
 		"1234567g",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(parse(PLACE_ROOT, bad[i]).kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_ROOT, "by-name").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_ROOT, "by-path").kind, REQUEST_NONE);
 }
 
-static void longest_id(void **state)
+TEST(longest_id)
 {
 	char name[ID_TEXT_SIZE + 1];
-	(void)state;
 	memset(name, 'a', sizeof(name));
 	name[ID_TEXT_SIZE - 1] = 0;
 	assert_int_equal(parse(PLACE_ROOT, name).kind, REQUEST_ID);
@@ -408,25 +394,10 @@ static void longest_id(void **state)
 	assert_int_equal(parse(PLACE_ROOT, name).kind, REQUEST_NONE);
 }
 
-static void prefixes(void **state)
+TEST(prefixes)
 {
-	(void)state;
 	assert_true(id_may_be_prefix("12345678"));
 	assert_false(id_may_be_prefix("1234567"));
 	assert_true(id_may_be_prefix("xxh3-12345678"));
 	assert_false(id_may_be_prefix("xxh3-1234567"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contexts),        cmocka_unit_test(addresses),
-		cmocka_unit_test(not_addresses),   cmocka_unit_test(breakpad_ids),
-		cmocka_unit_test(suffixes),        cmocka_unit_test(ids),
-		cmocka_unit_test(symbols),         cmocka_unit_test(batches),
-		cmocka_unit_test(places_in_lines), cmocka_unit_test(names_of_fixed_nodes),
-		cmocka_unit_test(not_ids),         cmocka_unit_test(longest_id),
-		cmocka_unit_test(prefixes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

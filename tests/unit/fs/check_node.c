@@ -10,6 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/lib/unit.h"
+
 enum { CONTENT_MAX = 8 << 20 };
 
 static long allowed = -1; /* allocations until one fails; negative: none does */
@@ -58,9 +60,8 @@ static bool exists(struct nodes *nodes, uint64_t ino)
 	return found;
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-	(void)state;
 	uint64_t ino = ino_make(NODE_NAME_LINK, 12345, (1U << 30) - 1);
 	assert_int_equal(ino_kind(ino), NODE_NAME_LINK);
 	assert_int_equal(ino_a(ino), 12345);
@@ -71,11 +72,10 @@ static void numbers(void **state)
 	assert_int_equal(ino_kind(UINT64_MAX), NODE_ADDRESS);
 }
 
-static void life(void **state)
+TEST(life)
 {
 	struct nodes nodes;
 	struct node node;
-	(void)state;
 	nodes_init(&nodes, CONTENT_MAX);
 	uint64_t ino = add(&nodes, 0x1234, 5);
 	assert_int_equal(ino_kind(ino), NODE_ADDRESS);
@@ -98,10 +98,9 @@ static void life(void **state)
 }
 
 /* Numbers are never used again, however many come and go, and memory does not grow with them. */
-static void never_reused(void **state) NOT_ANALYZED
+TEST(never_reused)
 {
 	struct nodes nodes;
-	(void)state;
 	nodes_init(&nodes, CONTENT_MAX);
 	uint64_t kept = add(&nodes, 7, 1), last = kept;
 	for (int i = 0; i < 10 * NODE_PAGE; i++) {
@@ -121,12 +120,11 @@ static void never_reused(void **state) NOT_ANALYZED
 }
 
 /* Nodes are allocated together; what the kernel forgets is given back all the same, in any order. */
-static void memory_of_nodes(void **state) NOT_ANALYZED
+TEST(memory_of_nodes)
 {
 	enum { COUNT = 3 * NODE_PAGE + 5, BYTES_MAX = 256 };
 	static uint64_t inos[COUNT];
 	struct nodes nodes;
-	(void)state;
 	nodes_init(&nodes, CONTENT_MAX);
 	const size_t before = mallinfo2().uordblks;
 	for (int i = 0; i < COUNT; i++)
@@ -147,13 +145,12 @@ static void memory_of_nodes(void **state) NOT_ANALYZED
 	nodes_deinit(&nodes);
 }
 
-static void content_is_bounded(void **state) NOT_ANALYZED
+TEST(content_is_bounded)
 {
 	enum { SIZE = 1 << 20, COUNT = CONTENT_MAX / SIZE + 20 };
 	struct nodes nodes;
 	struct node node;
 	uint64_t inos[COUNT];
-	(void)state;
 	nodes_init(&nodes, CONTENT_MAX);
 	for (int i = 0; i < COUNT; i++)
 		inos[i] = add(&nodes, (uint64_t)i, SIZE);
@@ -171,12 +168,11 @@ static void content_is_bounded(void **state) NOT_ANALYZED
 }
 
 /* A number that was asked for: the same node for the same, another number for another generation. */
-static void wanted_numbers(void **state)
+TEST(wanted_numbers)
 {
 	enum { COUNT = 1000 };
 	const struct request request = {.kind = REQUEST_ADDRESS, .address = 0x1234};
 	struct nodes nodes;
-	(void)state;
 	nodes_init(&nodes, CONTENT_MAX);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		const struct node_id wanted = {ino_of_answer(i % 7, &request, i), 5};
@@ -201,12 +197,11 @@ static void wanted_numbers(void **state)
 }
 
 /* A handle brings back the snapshot of another mount, whose number the counter meets later. */
-static void snapshots(void **state)
+TEST(snapshots)
 {
 	struct nodes nodes;
 	struct node node;
 	uint64_t first, again, next;
-	(void)state;
 	nodes_init(&nodes, CONTENT_MAX);
 	assert_int_equal(nodes_add_snapshot(&nodes, 5, 0, content_new("a", 1), &first), 0);
 	assert_int_equal(ino_of_snapshot(first), 5);
@@ -240,11 +235,10 @@ static void round_trip(struct request request, uint64_t base, bool fits)
 #define ASKED(...) ((struct request){.kind = REQUEST_ADDRESS, __VA_ARGS__})
 
 /* What numbers of answers say, and what they cannot. */
-static void answers(void **state)
+TEST(answers)
 {
 	const uint64_t kernel = 0xffffffff81000000, pe = 0x140000000;
 	struct answer_place place;
-	(void)state;
 	round_trip(ASKED(.address = 0x401234), 0x400000, true);
 	round_trip(ASKED(.address = 0x1000), 0x400000, true);
 	round_trip(ASKED(.address = kernel + 0x1234567), kernel, true);
@@ -263,12 +257,11 @@ static void answers(void **state)
 }
 
 /* One allocation after the other fails; then there is a node, as if nothing had happened. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	const struct request request = {.kind = REQUEST_ADDRESS, .address = 1};
 	int err = -ENOMEM;
 	long n = 0;
-	(void)state;
 	for (; err; n++) {
 		struct nodes nodes;
 		struct node_id id = {.ino = 0};
@@ -284,20 +277,4 @@ static void without_memory(void **state)
 		nodes_deinit(&nodes);
 	}
 	assert_true(n > 3); /* the table, the list of pages, a page, a chunk */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(life),
-		cmocka_unit_test(never_reused),
-		cmocka_unit_test(memory_of_nodes),
-		cmocka_unit_test(content_is_bounded),
-		cmocka_unit_test(wanted_numbers),
-		cmocka_unit_test(snapshots),
-		cmocka_unit_test(answers),
-		cmocka_unit_test(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Notes of a cache file as JSON: what the converter writes, and what another program may have written. */
 #include "fs/answer/notes_show.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/cache/notes.h"
 
 static void expect(const char *notes, size_t size, const char *json)
@@ -23,9 +20,8 @@ static void expect(const char *notes, size_t size, const char *json)
 
 #define EXPECT(notes, json) expect(notes, sizeof(notes) - 1, json "\n")
 
-static void whole(void **state)
+TEST(whole)
 {
-	(void)state;
 	EXPECT("", "{}");
 	EXPECT("units\t2\n", "{\"units\":2}");
 	EXPECT("skipped\t3 row (first: .debug_line+0x1)\nmissing\ta.dwo\nmissing\tb\\\\c\nsection\t.text "
@@ -37,18 +33,16 @@ static void whole(void **state)
 	       "{\"name\":\"a b\",\"address\":\"0x0\",\"size\":5}]}");
 }
 
-static void escapes(void **state)
+TEST(escapes)
 {
-	(void)state;
 	EXPECT("missing\t\\t\\n\\x1b\\x4", "{\"missing\":[\"\\t\\n\\u001b\\\\x4\"]}");
 	EXPECT("missing\t\\", "{\"missing\":[\"\\\\\"]}");
 	EXPECT("missing\t\\xff\"", "{\"missing\":[\"\xef\xbf\xbd\\\"\"]}");
 	EXPECT("missing\t\n", "{\"missing\":[\"\"]}");
 }
 
-static void foreign(void **state)
+TEST(foreign)
 {
-	(void)state;
 	EXPECT("\n\n\t\n\tx\nno tab\nother\t1\nstate\tready\n", "{}");
 	EXPECT("units\t\nunits\t-1\nunits\t1x\nunits\t01\nunits\t99999999999999999999\n", "{}");
 	EXPECT("units\t1\nunits\t2\n", "{\"units\":1}");
@@ -60,11 +54,10 @@ static void foreign(void **state)
 	EXPECT("missing\ta\0b\n", "{\"missing\":[\"a\\u0000b\"]}");
 }
 
-static void lines(void **state)
+TEST(lines)
 {
 	static const char notes[] = "missing\ta\033[2J\nunits\t2\n";
 	struct kv_writer kv = {0};
-	(void)state;
 	notes_to_lines(&kv, notes, sizeof(notes) - 1);
 	text_char(&kv.out, 0);
 	assert_string_equal(kv.out.v, "missing\ta?[2J\nunits\t2\n");
@@ -77,10 +70,9 @@ static void read_map(const char *notes, struct address_map *map)
 }
 
 /* What lookups need of the notes. */
-static void map(void **state)
+TEST(map)
 {
 	struct address_map map;
-	(void)state;
 	read_map("", &map);
 	assert_int_equal(map.n, 0);
 	assert_false(map.has_ada);
@@ -101,11 +93,10 @@ static void map(void **state)
 	assert_true(map.has_ada);
 }
 
-static void more_segments_than_there_is_room_for(void **state)
+TEST(more_segments_than_there_is_room_for)
 {
 	struct address_map map;
 	struct text_buf notes = {0};
-	(void)state;
 	for (uint64_t i = 0; i < CONVERT_SEGMENTS_MAX + 3; i++)
 		note_segment(&notes, &(struct worker_segment){.off = i, .addr = i, .size = 1});
 	note_ada(&notes);
@@ -114,14 +105,4 @@ static void more_segments_than_there_is_room_for(void **state)
 	assert_int_equal(map.segments[CONVERT_SEGMENTS_MAX - 1].off, CONVERT_SEGMENTS_MAX - 1);
 	assert_true(map.has_ada);
 	text_deinit(&notes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),   cmocka_unit_test(escapes),
-		cmocka_unit_test(foreign), cmocka_unit_test(lines),
-		cmocka_unit_test(map),     cmocka_unit_test(more_segments_than_there_is_room_for),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

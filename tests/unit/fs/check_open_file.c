@@ -2,12 +2,9 @@
 #include "fs/tree/open_file.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { OWNER = 1000, STREAMS = 3 };
@@ -67,9 +64,8 @@ static struct open_file *open_stream(unsigned i)
 }
 
 /* It goes with the last of those that use it. */
-static void references(void **state)
+TEST(references)
 {
-	(void)state;
 	struct open_file *a = open_stream(0), *b = open_stream(1);
 	assert_int_equal(open_files_count(&files), 2);
 	assert_ptr_equal(open_file_get(a), a);
@@ -86,9 +82,8 @@ static void references(void **state)
 }
 
 /* What the kernel never releases. */
-static void left(void **state)
+TEST(left)
 {
-	(void)state;
 	open_stream(0);
 	open_stream(1);
 	open_files_deinit(&files);
@@ -97,11 +92,10 @@ static void left(void **state)
 }
 
 /* Each stream once, with a reference meanwhile, and none after it. */
-static void rest(void **state)
+TEST(rest)
 {
 	struct open_file *a = open_stream(0), *b = open_stream(1), *other;
 	const struct open_file holds = {.direct = true};
-	(void)state;
 	assert_int_equal(open_file_new(&files, &holds, OWNER, &other), 0);
 	open_files_rest(&files);
 	assert_true(trimmed[0] == 1 && trimmed[1] == 1 && trimmed[2] == 0);
@@ -127,11 +121,10 @@ static void rest(void **state)
 }
 
 /* What it would have held on to is put, whichever allocation fails. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	int err = -ENOMEM;
 	const struct open_file holds = {.stream = (struct stream *)&streams[2]};
-	(void)state;
 	for (long n = 0; err; n++) {
 		struct open_file *file = NULL;
 		freed[2] = 0;
@@ -144,10 +137,4 @@ static void without_memory(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {TEST(references), TEST(left), TEST(rest), TEST(without_memory)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -2,13 +2,10 @@
 #include "fs/tree/ops.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "fs/name/node.h"
+#include "tests/lib/unit.h"
 
 static unsigned replies;
 static int reply;
@@ -34,10 +31,9 @@ int __wrap_fuse_reply_err(fuse_req_t req, int err)
 		assert_int_equal(reply, EROFS);                                    \
 	} while (0)
 
-static void every_change(void **state)
+TEST(every_change)
 {
 	struct fuse_file_info info = {0};
-	(void)state;
 	REFUSES(mknod, INO_ROOT, "new", S_IFREG | 0644, 0);
 	REFUSES(mkdir, INO_ROOT, "new", 0755);
 	REFUSES(unlink, INO_ROOT, "q");
@@ -52,19 +48,9 @@ static void every_change(void **state)
 }
 
 /* Without a function for them the kernel does not ask again. */
-static void not_asked(void **state)
+TEST(not_asked)
 {
-	(void)state;
 	assert_null(gsymfs_ops.flush);
 	assert_null(gsymfs_ops.getxattr);
 	assert_null(gsymfs_ops.listxattr);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_change),
-		cmocka_unit_test(not_asked),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

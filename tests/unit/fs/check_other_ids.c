@@ -4,13 +4,10 @@
 #include "fs/images/image_find.h"
 #include "fs/images/other_ids.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 #define A   "aaaaaaaaaaaaaaaa"
@@ -51,11 +48,10 @@ static void table_has(struct images_fixture *f, bool there, size_t n)
 
 /* ---- Texts ---- */
 
-static void hashes(void **state)
+TEST(hashes)
 {
 	char text[HTLHASH_TEXT_SIZE];
 	struct source source = {.path = NULL};
-	(void)state;
 	strcpy(text, "before");
 	assert_false(source_htlhash(&source, text));
 	assert_string_equal(text, "");
@@ -73,7 +69,7 @@ static void hashes(void **state)
 	}
 }
 
-static void spellings(void **state)
+TEST(spellings)
 {
 	static const struct {
 		const char *id;
@@ -100,7 +96,7 @@ static void spellings(void **state)
 
 /* ---- Files that come and go ---- */
 
-static void before_the_table(void **state)
+TEST(before_the_table)
 {
 	struct images_fixture *f = *state;
 	add(f, A, 1, 0x11, GO);
@@ -124,7 +120,7 @@ static void before_the_table(void **state)
 	table_has(f, true, 4);
 }
 
-static void with_the_table(void **state)
+TEST(with_the_table)
 {
 	struct images_fixture *f = *state;
 	names(f, X11, NULL);
@@ -158,7 +154,7 @@ static void with_the_table(void **state)
 }
 
 /* Of two files of an image with the same id, one may go. */
-static void one_of_two(void **state)
+TEST(one_of_two)
 {
 	struct images_fixture *f = *state;
 	struct source source = {.go_id = (char *)"b/b"};
@@ -190,7 +186,7 @@ static void one_of_two(void **state)
 /* ---- Memory ---- */
 
 /* Without memory for all of the table there is none, and nothing of it stays; the next lookup makes it. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct images_fixture *f = *state;
 	add(f, A, 1, 0x11, GO);
@@ -208,7 +204,7 @@ static void without_memory(void **state)
 }
 
 /* A file that comes and finds no memory for its entries takes the table with it. */
-static void comes_without_memory(void **state)
+TEST(comes_without_memory)
 {
 	struct images_fixture *f = *state;
 	const struct source source = {.go_id = (char *)"b/b", .htlhash = {7}};
@@ -229,16 +225,4 @@ static void comes_without_memory(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(hashes),
-		IMAGES_TEST(spellings),
-		IMAGES_TEST(before_the_table),
-		IMAGES_TEST(with_the_table),
-		IMAGES_TEST(one_of_two),
-		IMAGES_TEST(without_memory),
-		IMAGES_TEST(comes_without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

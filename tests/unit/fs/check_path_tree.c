@@ -1,13 +1,10 @@
 /* The tree by-path: what comes, goes and comes back, and what keeps its number meanwhile. */
 #include "fs/images/path_tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 #include <errno.h>
@@ -35,10 +32,9 @@ static int image(const struct path_tree *tree, uint32_t dir, const char *name)
 	return !file ? -1 : path_file_is_fat(tree, first) ? -2 : (int)file->image;
 }
 
-static void directories(void **state)
+TEST(directories)
 {
 	struct path_tree tree = {.user = NULL};
-	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, ""), a = enter(&tree, top, "a"), b = enter(&tree, a, "b");
 	assert_int_equal(top, 0);
 	assert_null(path_tree_find_dir(&tree, top, "a")); /* nothing in it */
@@ -63,10 +59,9 @@ static void directories(void **state)
 	path_tree_deinit(&tree);
 }
 
-static void images_of_a_file(void **state)
+TEST(images_of_a_file)
 {
 	struct path_tree tree = {.user = NULL};
-	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, "");
 	add(&tree, top, "f", 1, 1, false);
 	add(&tree, top, "f", 2, 1, true);
@@ -88,11 +83,10 @@ static void images_of_a_file(void **state)
 	path_tree_deinit(&tree);
 }
 
-static void many(void **state)
+TEST(many)
 {
 	static char names[5000][8];
 	struct path_tree tree = {.user = NULL};
-	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, "");
 	for (uint32_t i = 0; i < 5000; i++) {
 		snprintf(names[i], sizeof(names[i]), "%u", i);
@@ -105,10 +99,9 @@ static void many(void **state)
 }
 
 /* Files that come, go and are removed, while the tree has one at a time. */
-static void removed(void **state)
+TEST(removed)
 {
 	struct path_tree tree = {.user = NULL};
-	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, ""), like = 0, pass = 0;
 	assert_int_equal(path_tree_add(&tree, top, "first", 1, ++pass, true, &like), 0);
 	for (unsigned i = 0; i < 1000; i++) {
@@ -138,10 +131,9 @@ static void removed(void **state)
 }
 
 /* A file whose name is new is added without a search, and found like others. */
-static void first_of_name(void **state)
+TEST(first_of_name)
 {
 	struct path_tree tree = {.user = NULL};
-	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, ""), like = 0;
 	assert_int_equal(path_tree_reserve(&tree, 1000), 0);
 	size_t room = tree.by_file.n_buckets;
@@ -158,10 +150,9 @@ static void first_of_name(void **state)
 	path_tree_deinit(&tree);
 }
 
-static void too_deep(void **state)
+TEST(too_deep)
 {
 	struct path_tree tree = {.user = NULL};
-	(void)state;
 	uint32_t at = enter(&tree, PATH_NONE, "");
 	for (unsigned i = 0; i < PATH_DEPTH_MAX; i++)
 		at = enter(&tree, at, "d");
@@ -174,11 +165,10 @@ static void too_deep(void **state)
 }
 
 /* Each allocation fails once: what was there stays, nothing is half there, and a second attempt succeeds. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	const long before = live;
 	bool failed = true;
-	(void)state;
 	for (long n = 0; failed; n++) {
 		struct path_tree tree = {.user = NULL};
 		uint32_t number = PATH_NONE, like = 0, top = enter(&tree, PATH_NONE, "");
@@ -198,15 +188,4 @@ static void without_memory(void **state)
 		path_tree_deinit(&tree);
 		assert_int_equal(live, before);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(directories),    cmocka_unit_test(images_of_a_file),
-		cmocka_unit_test(many),           cmocka_unit_test(removed),
-		cmocka_unit_test(first_of_name),  cmocka_unit_test(too_deep),
-		cmocka_unit_test(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

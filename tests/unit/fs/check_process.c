@@ -6,10 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +14,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include <fuse_lowlevel.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 /* Runs @in_child in a process of its own, which must exit with @status. */
 static void expect_exit(int (*in_child)(void), int status)
@@ -97,9 +94,8 @@ static int until_hup(void)
 	return serve_until(SIGHUP);
 }
 
-static void ends_at_signals(void **state)
+TEST(ends_at_signals)
 {
-	(void)state;
 	expect_exit(until_term, 0);
 	expect_exit(until_int, 0);
 	expect_exit(until_hup, 0);
@@ -116,9 +112,8 @@ static int stopped(void)
 	return atomic_load(&ending) || atomic_load(&ended) || atomic_load(&s.taken);
 }
 
-static void ends_without_a_signal(void **state)
+TEST(ends_without_a_signal)
 {
-	(void)state;
 	expect_exit(stopped, 0);
 }
 
@@ -142,9 +137,8 @@ static int without_thread(void)
 	return atomic_load(&s.done);
 }
 
-static void cannot_start(void **state)
+TEST(cannot_start)
 {
-	(void)state;
 	expect_exit(without_thread, 0);
 }
 
@@ -176,9 +170,8 @@ static int blocked(void)
 	return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN || action.sa_flags & SA_RESTART;
 }
 
-static void what_is_blocked(void **state)
+TEST(what_is_blocked)
 {
-	(void)state;
 	expect_exit(blocked, 0);
 }
 
@@ -197,9 +190,8 @@ static int wake_while_blocked(void)
 	return 0;
 }
 
-static void woken(void **state)
+TEST(woken)
 {
-	(void)state;
 	expect_exit(wake_while_blocked, 0);
 }
 
@@ -305,9 +297,8 @@ static void expect_starter(int (*daemon)(void), int status)
 	close(report[0]);
 }
 
-static void starter_waits(void **state)
+TEST(starter_waits)
 {
-	(void)state;
 	expect_starter(serves, 0);
 	expect_starter(walks_long, 0);
 	expect_starter(dies, 1);
@@ -330,24 +321,9 @@ static int cannot_leave(void)
 	return starter_leave(&starter) != -EMFILE || starter.fd != -1;
 }
 
-static void starter_cannot_leave(void **state)
+TEST(starter_cannot_leave)
 {
-	(void)state;
 	hold[0] = dup(0);
 	close(hold[0]);
 	expect_exit(cannot_leave, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_at_signals),
-		cmocka_unit_test(ends_without_a_signal),
-		cmocka_unit_test(cannot_start),
-		cmocka_unit_test(what_is_blocked),
-		cmocka_unit_test(woken),
-		cmocka_unit_test(starter_waits),
-		cmocka_unit_test(starter_cannot_leave),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,10 @@
 
 #include "fs/call/call.h"
 #include "fs/convert/queue.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
 
@@ -53,7 +50,7 @@ static int park(struct images_fixture *f, struct waiting *w)
 	return f->images.open(f->images.opener, &w->call);
 }
 
-static void a_closed_image_is_opened(void **state)
+TEST(a_closed_image_is_opened)
 {
 	struct images_fixture *f = *state;
 	struct waiting w;
@@ -69,7 +66,7 @@ static void a_closed_image_is_opened(void **state)
 }
 
 /* What it would wait for is there, or will never be: nothing would wake it. */
-static void nothing_to_wait_for(void **state)
+TEST(nothing_to_wait_for)
 {
 	struct images_fixture *f = *state;
 	struct waiting w;
@@ -91,7 +88,7 @@ static void nothing_to_wait_for(void **state)
 }
 
 /* Addresses: another fragment than those that the call has looked at may have them. */
-static void another_fragment(void **state)
+TEST(another_fragment)
 {
 	struct images_fixture *f = *state;
 	struct waiting w;
@@ -111,7 +108,7 @@ static void another_fragment(void **state)
 }
 
 /* An image that is closed again and again ends a call, one that can wait for other images later. */
-static void tries(void **state)
+TEST(tries)
 {
 	struct images_fixture *f = *state;
 	struct waiting w;
@@ -131,7 +128,7 @@ static void tries(void **state)
 }
 
 /* What was wanted of an image when it was open last does not count. */
-static void whole(void **state)
+TEST(whole)
 {
 	struct images_fixture *f = *state;
 	struct waiting w;
@@ -150,7 +147,7 @@ static void whole(void **state)
 }
 
 /* What an idle host converts is needed now: it is given up, and converted without waiting for idle time. */
-static void idle_conversion(void **state)
+TEST(idle_conversion)
 {
 	struct images_fixture *f = *state;
 	struct waiting w;
@@ -168,7 +165,7 @@ static void idle_conversion(void **state)
 }
 
 /* What was requested ahead of need is not, once a call waits for it, and counts as that of the caller. */
-static void needed_now(void **state)
+TEST(needed_now)
 {
 	struct images_fixture *f = *state;
 	for (int converting = 0; converting < 2; converting++) {
@@ -201,16 +198,4 @@ static void needed_now(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(a_closed_image_is_opened),
-		IMAGES_TEST(nothing_to_wait_for),
-		IMAGES_TEST(another_fragment),
-		IMAGES_TEST(tries),
-		IMAGES_TEST(whole),
-		IMAGES_TEST(idle_conversion),
-		IMAGES_TEST(needed_now),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

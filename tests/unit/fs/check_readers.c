@@ -1,15 +1,11 @@
 /* Grace periods: over when the readers that were inside have left, also if others enter meanwhile. */
 #include "fs/sys/readers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
-static void without_readers(void **state)
+TEST(without_readers)
 {
 	struct readers readers = {0};
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct grace grace = {{false}};
 		assert_true(readers_grace(&readers, &grace));
@@ -17,10 +13,9 @@ static void without_readers(void **state)
 }
 
 /* In each of the phases. */
-static void one_inside(void **state)
+TEST(one_inside)
 {
 	struct readers readers = {0};
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct grace grace = {{false}};
 		unsigned parity = readers_enter(&readers);
@@ -33,11 +28,10 @@ static void one_inside(void **state)
 }
 
 /* Readers that enter later do not make it longer for ever. */
-static void others_come_and_go(void **state)
+TEST(others_come_and_go)
 {
 	struct readers readers = {0};
 	struct grace grace = {{false}};
-	(void)state;
 	unsigned first = readers_enter(&readers);
 	assert_false(readers_grace(&readers, &grace));
 	unsigned second = readers_enter(&readers);
@@ -52,11 +46,10 @@ static void others_come_and_go(void **state)
 }
 
 /* One who read the phase before it changed counts in that which is past. */
-static void late_to_count(void **state)
+TEST(late_to_count)
 {
 	struct readers readers = {0};
 	struct grace first = {{false}}, second = {{false}};
-	(void)state;
 	assert_true(readers_grace(&readers, &first));
 	unsigned parity = (atomic_load(&readers.phase) + 1) & 1;
 	atomic_fetch_add(&readers.inside[parity], 1);
@@ -64,15 +57,4 @@ static void late_to_count(void **state)
 		assert_false(readers_grace(&readers, &second));
 	readers_leave(&readers, parity);
 	assert_true(readers_grace(&readers, &second));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_readers),
-		cmocka_unit_test(one_inside),
-		cmocka_unit_test(others_come_and_go),
-		cmocka_unit_test(late_to_count),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

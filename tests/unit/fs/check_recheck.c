@@ -2,13 +2,10 @@
 #include "fs/scan/recheck.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/run/inputs.h"
 #include "images_fixture.h"
 
@@ -55,7 +52,7 @@ static bool is_renewed(struct images_fixture *f, const struct revision *rev, int
 	return rev->stale && current(f) != rev;
 }
 
-static void open_images(void **state)
+TEST(open_images)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -70,7 +67,7 @@ static void open_images(void **state)
 	assert_false(is_renewed(f, ready(f, ""), 0));
 }
 
-static void failed_images(void **state)
+TEST(failed_images)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -84,11 +81,4 @@ static void failed_images(void **state)
 	assert_false(is_renewed(f, failed(f, NULL), 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(open_images),
-		IMAGES_TEST(failed_images),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -5,16 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/cache/image_id.h"
 #include "work/run/identifier.h"
 #include "fs/call/runners.h"
@@ -271,10 +268,9 @@ static bool is_there(const char *id)
 
 /* ---- Which ids ---- */
 
-static void whole_ids(void **state)
+TEST(whole_ids)
 {
 	char id[2 * IMAGE_ID_MAX + 1];
-	(void)state;
 	assert_int_equal(try_lookup(BUILD_ID), -ENOENT); /* there are no threads */
 	assert_false(remote_asks(&t.remote));
 	assert_false(remote_asks(NULL));
@@ -291,12 +287,11 @@ static void whole_ids(void **state)
 	assert_int_equal(t.n_asked, 0);
 }
 
-static void without_servers(void **state)
+TEST(without_servers)
 {
 	struct request request = {.kind = REQUEST_ID, .id = BUILD_ID};
 	struct image *image;
 	struct wait wait;
-	(void)state;
 	scanned(t.f, 0);
 	t.fetcher.servers = 0;
 	assert_int_equal(remote_start(&t.remote), 0);
@@ -320,9 +315,8 @@ static void without_servers(void **state)
 
 /* ---- What comes of it ---- */
 
-static void found(void **state)
+TEST(found)
 {
-	(void)state;
 	remote_start(&t.remote);
 	ask(BUILD_ID);
 	assert_true(is_there(BUILD_ID));
@@ -342,13 +336,12 @@ static void found(void **state)
 	assert_int_equal(t.n_asked, 1);
 }
 
-static void not_found(void **state)
+TEST(not_found)
 {
 	static const struct {
 		int answer, err;
 	} cases[] = {
 		{-ENOENT, -ENOENT}, {-EFBIG, -ENOENT}, {-ETIMEDOUT, -ETIMEDOUT}, {-EREMOTEIO, -EHOSTUNREACH}};
-	(void)state;
 	remote_start(&t.remote);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char id[] = OTHER_ID;
@@ -368,10 +361,9 @@ static void not_found(void **state)
 }
 
 /* Refused meanwhile: there is nothing to wait for. */
-static void refused_meanwhile(void **state)
+TEST(refused_meanwhile)
 {
 	struct call late = {.runners = &t.runners};
-	(void)state;
 	remote_start(&t.remote);
 	assert_int_equal(lookup(BUILD_ID, &late.wait), -EAGAIN);
 	t.answer = -ENOENT;
@@ -384,9 +376,8 @@ static void refused_meanwhile(void **state)
 }
 
 /* Files that are not what was asked for are not taken, and not asked for at once again. */
-static void wrong_files(void **state)
+TEST(wrong_files)
 {
-	(void)state;
 	remote_start(&t.remote);
 	in_file_is(1, "ffffffffffffffffffffffffffffffff");
 	ask(BUILD_ID);
@@ -435,10 +426,9 @@ static void park_of_user(unsigned user, size_t first, size_t n)
 }
 
 /* Two requests of a user, four of all; calls for the same id share one. */
-static void shares_of_users(void **state)
+TEST(shares_of_users)
 {
 	char id[33];
-	(void)state;
 	start_closed();
 	for (unsigned i = 0; i < 12; i++) {
 		t.uid = 1 + i % 3 / 2; /* of user 1 most */
@@ -463,9 +453,8 @@ static void shares_of_users(void **state)
 }
 
 /* One user has two requests, however many threads there are, and then the others. */
-static void one_user(void **state)
+TEST(one_user)
 {
-	(void)state;
 	start_closed();
 	park_of_user(3, 0, 8);
 	wait_for_asking(2);
@@ -480,10 +469,9 @@ static void one_user(void **state)
 }
 
 /* What another user has asked for already does not wait for that user's share. */
-static void joined_by_another_user(void **state)
+TEST(joined_by_another_user)
 {
 	char id[33];
-	(void)state;
 	start_closed();
 	park_of_user(0, 0, 2);
 	park_of_user(3, 2, 2);
@@ -514,9 +502,8 @@ static void joined_by_another_user(void **state)
 }
 
 /* Two users with many ids leave no thread free, but the next one is a third user's. */
-static void user_without_a_request(void **state)
+TEST(user_without_a_request)
 {
-	(void)state;
 	start_closed();
 	park_of_user(1, 0, 4);
 	park_of_user(2, 4, 4);
@@ -535,10 +522,9 @@ static void user_without_a_request(void **state)
 }
 
 /* More than an id keeps, which the sanitizers' builds tell. */
-static void many_users_of_one_id(void **state)
+TEST(many_users_of_one_id)
 {
 	char id[33];
-	(void)state;
 	start_closed();
 	park_of_user(1, 0, 2);
 	park_of_user(2, 2, 2);
@@ -569,10 +555,9 @@ static void park_most(unsigned user, size_t first, size_t n)
 	assert_int_equal(park(CALLS - 1, id), -EBUSY);
 }
 
-static void most_jobs(void **state)
+TEST(most_jobs)
 {
 	char id[33];
-	(void)state;
 	start_closed();
 	park_most(1, 0, JOBS_OF_FIRST);
 	wait_for_asking(2);
@@ -601,11 +586,10 @@ static void most_jobs(void **state)
 	mutex_unlock(&t.f->images.lock);
 }
 
-static void calls_that_end(void **state)
+TEST(calls_that_end)
 {
 	struct call tired = {.runners = &t.runners, .works = CALL_WORKS_MAX};
 	struct list woken;
-	(void)state;
 	list_init(&woken);
 	t.closed = true;
 	remote_start(&t.remote);
@@ -628,13 +612,12 @@ static void calls_that_end(void **state)
 }
 
 /* The calls that wait for the servers' answer on it continue, and no others. */
-static void found_in_source_meanwhile(void **state)
+TEST(found_in_source_meanwhile)
 {
 	const struct source s = debug_file();
 	const struct finding finding = {
 		.id = BUILD_ID, .at = {s.path, t.f->top, true, t.f->pass}, .source = s};
 	struct list woken;
-	(void)state;
 	list_init(&woken);
 	start_closed();
 	assert_int_equal(park(0, BUILD_ID), 0);
@@ -648,7 +631,7 @@ static void found_in_source_meanwhile(void **state)
 }
 
 /* Calls that named it by the beginning of its id continue once the look is over. */
-static void found_in_source_by_its_beginning(void **state)
+TEST(found_in_source_by_its_beginning)
 {
 	const struct source s = debug_file();
 	const struct finding finding = {
@@ -656,7 +639,6 @@ static void found_in_source_by_its_beginning(void **state)
 	char beginning[33];
 	struct call late = {.runners = &t.runners};
 	struct list woken;
-	(void)state;
 	scanned(t.f, 0);
 	list_init(&woken);
 	start_closed();
@@ -695,9 +677,8 @@ static void recheck(size_t n_left)
 	mutex_unlock(&t.f->images.lock);
 }
 
-static void files_that_are_gone(void **state)
+TEST(files_that_are_gone)
 {
-	(void)state;
 	remote_start(&t.remote);
 	ask(BUILD_ID);
 	ask(OTHER_ID);
@@ -726,9 +707,8 @@ static void files_that_are_gone(void **state)
 }
 
 /* The oldest one makes room. */
-static void most_files(void **state)
+TEST(most_files)
 {
-	(void)state;
 	remote_start(&t.remote);
 	ask(OTHER_ID);
 	mutex_lock(&t.f->images.lock);
@@ -749,28 +729,4 @@ static void most_files(void **state)
 	assert_string_equal(t.remote.files.v[0].id, "none");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(whole_ids),
-		TEST(without_servers),
-		TEST(found),
-		TEST(not_found),
-		TEST(refused_meanwhile),
-		TEST(wrong_files),
-		TEST(shares_of_users),
-		TEST(one_user),
-		TEST(joined_by_another_user),
-		TEST(user_without_a_request),
-		TEST(many_users_of_one_id),
-		TEST(most_jobs),
-		TEST(calls_that_end),
-		TEST(found_in_source_meanwhile),
-		TEST(found_in_source_by_its_beginning),
-		TEST(files_that_are_gone),
-		TEST(most_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -16,10 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <fuse_lowlevel.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { HANGS_AFTER_SECONDS = 60 };
@@ -273,10 +272,9 @@ static unsigned buffers(void)
 	return n;
 }
 
-static void memory(void **state)
+TEST(memory)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	(void)state;
 	assert_int_equal(request_data_max(), 256 * page);
 	assert_int_equal(request_loop_init(&loop, 3), 0);
 	assert_int_equal(buffers(), 3);
@@ -305,9 +303,8 @@ static void begin_at_once(void)
 }
 
 /* As many requests are served at the same time as there are buffers; each waits for the others. */
-static void at_once(void **state)
+TEST(at_once)
 {
-	(void)state;
 	begin_at_once();
 	leaves_last = true;
 	request(LEAVING);
@@ -324,10 +321,9 @@ static void at_once(void **state)
 }
 
 /* The first thread starts another when it receives a request, but not for what is over at once. */
-static void when_another_starts(void **state)
+TEST(when_another_starts)
 {
 	static const unsigned opcodes[] = {FUSE_FORGET, FUSE_BATCH_FORGET};
-	(void)state;
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(*opcodes); i++) {
 		assert_int_equal(request_loop_init(&loop, 3), 0);
 		atomic_store(&parallel.ready, true);
@@ -343,9 +339,8 @@ static void when_another_starts(void **state)
 	}
 }
 
-static void one_thread(void **state)
+TEST(one_thread)
 {
-	(void)state;
 	begin(1);
 	request(LOOKING);
 	request(LEAVING);
@@ -356,9 +351,8 @@ static void one_thread(void **state)
 }
 
 /* Those that there are do. */
-static void no_more_threads(void **state)
+TEST(no_more_threads)
 {
-	(void)state;
 	begin(3);
 	request(LOOKING);
 	request(LEAVING);
@@ -380,9 +374,8 @@ static void no_more_threads(void **state)
 
 /* ---- The connection ---- */
 
-static void refused(void **state)
+TEST(refused)
 {
-	(void)state;
 	begin(1);
 	atomic_store(&parallel.ready, false);
 	assert_int_equal(run(), -EPROTO);
@@ -392,9 +385,8 @@ static void refused(void **state)
 }
 
 /* libfuse refuses INIT by ending the session, as a signal does. */
-static void exits_meanwhile(void **state)
+TEST(exits_meanwhile)
 {
-	(void)state;
 	for (int by_signal = 0; by_signal < 2; by_signal++) {
 		begin(1);
 		exits_at_init = true;
@@ -409,9 +401,8 @@ static void exits_meanwhile(void **state)
 
 /* ---- Errors ---- */
 
-static void unmounted(void **state)
+TEST(unmounted)
 {
-	(void)state;
 	begin_at_once();
 	read_error(ENODEV);
 	assert_int_equal(run(), 0);
@@ -421,9 +412,8 @@ static void unmounted(void **state)
 }
 
 /* Of what is over at once nothing is said. */
-static void again(void **state)
+TEST(again)
 {
-	(void)state;
 	begin(1);
 	read_error(EINTR);
 	read_error(ENOENT);
@@ -435,10 +425,9 @@ static void again(void **state)
 }
 
 /* Short of memory it is tried again, later and later, without end. */
-static void shortage(void **state)
+TEST(shortage)
 {
 	static const int errors[] = {ENOMEM, ENOBUFS, EAGAIN};
-	(void)state;
 	begin(1);
 	for (unsigned i = 0; i < 20; i++)
 		read_error(errors[i % 3]);
@@ -457,9 +446,8 @@ static void shortage(void **state)
 }
 
 /* A few requests that are too short may be; then the device is broken. */
-static void short_reads(void **state)
+TEST(short_reads)
 {
-	(void)state;
 	begin(1);
 	for (unsigned i = 0; i < 16; i++)
 		read_error(0);
@@ -476,9 +464,8 @@ static void short_reads(void **state)
 				    "0 cannot read requests: Input/output error\n");
 }
 
-static void broken(void **state)
+TEST(broken)
 {
-	(void)state;
 	begin(1);
 	read_error(EPERM);
 	assert_int_equal(run(), -EPERM);
@@ -487,9 +474,8 @@ static void broken(void **state)
 }
 
 /* INIT is sent once: when it cannot be received and nothing comes, it is lost. */
-static void init_lost(void **state)
+TEST(init_lost)
 {
-	(void)state;
 	assert_int_equal(request_loop_init(&loop, 1), 0);
 	read_error(ENOMEM);
 	assert_int_equal(run(), -EPROTO);
@@ -508,15 +494,4 @@ static void init_lost(void **state)
 	assert_int_equal(readies, 1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(memory),          TEST(at_once),  TEST(when_another_starts), TEST(one_thread),
-		TEST(no_more_threads), TEST(refused),  TEST(exits_meanwhile),     TEST(unmounted),
-		TEST(again),           TEST(shortage), TEST(short_reads),         TEST(broken),
-		TEST(init_lost),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -8,15 +8,12 @@
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define OTHER_ID "fedcba9876543210"
 
@@ -78,7 +75,7 @@ static void expect_unknown(struct asking_user *u, struct span id)
 	assert_null(image);
 }
 
-static void by_id(void **state)
+TEST(by_id)
 {
 	struct asking_user *u = *state;
 	struct image *image, *again;
@@ -99,7 +96,7 @@ static void by_id(void **state)
 	assert_ptr_equal(image, again);
 }
 
-static void no_ids(void **state)
+TEST(no_ids)
 {
 	struct asking_user *u = *state;
 	char text[NAME_BYTES_MAX + 2];
@@ -115,7 +112,7 @@ static void no_ids(void **state)
 }
 
 /* Nothing of another attempt is used: the image may have gone. */
-static void each_attempt(void **state)
+TEST(each_attempt)
 {
 	struct asking_user *u = *state;
 	struct image *image, *again;
@@ -132,7 +129,7 @@ static void each_attempt(void **state)
 }
 
 /* A name means the only file that the requester may know of: that may be in a directory of other users. */
-static void by_name(void **state)
+TEST(by_name)
 {
 	struct asking_user *u = *state;
 	struct image *image = NULL;
@@ -178,7 +175,7 @@ static void set_failed(struct asking_user *u, int err)
 	mutex_unlock(&u->f->images.lock);
 }
 
-static void opened(void **state)
+TEST(opened)
 {
 	struct asking_user *u = *state;
 	struct handle *handle = new_handle(), *got;
@@ -199,7 +196,7 @@ static void opened(void **state)
 }
 
 /* The image of a mount's memory is not for one user to hold. */
-static void in_memory(void **state)
+TEST(in_memory)
 {
 	static _Atomic uint64_t sum;
 	struct asking_user *u = *state;
@@ -213,7 +210,7 @@ static void in_memory(void **state)
 }
 
 /* What was evicted from the cache meanwhile is still used. */
-static void evicted(void **state)
+TEST(evicted)
 {
 	struct asking_user *u = *state;
 	struct handle *handle = new_handle(), *got;
@@ -235,7 +232,7 @@ static void evicted(void **state)
 }
 
 /* Only a fault of the machine says nothing of the image. */
-static void failures(void **state)
+TEST(failures)
 {
 	struct asking_user *u = *state;
 	struct handle *got;
@@ -252,7 +249,7 @@ static void failures(void **state)
 }
 
 /* That the call has waited for a conversion which failed is the answer, of that revision alone. */
-static void failed_for_the_call(void **state)
+TEST(failed_for_the_call)
 {
 	struct asking_user *u = *state;
 	struct handle *got;
@@ -289,7 +286,7 @@ static size_t charged(const struct asking_user *u)
 	return atomic_load(&u->answers.accounts.charged[ACCOUNT_HELD]);
 }
 
-static void least_recently_used(void **state)
+TEST(least_recently_used)
 {
 	struct asking_user *u = *state;
 	struct held_handles *held = &u->requester.held;
@@ -326,7 +323,7 @@ static void least_recently_used(void **state)
 }
 
 /* A file that is larger than all that a user may hold is held alone. */
-static void large_files(void **state)
+TEST(large_files)
 {
 	struct asking_user *u = *state;
 	struct held_handles *held = &u->requester.held;
@@ -343,22 +340,4 @@ static void large_files(void **state)
 	assert_int_equal(charged(u), MIB);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(by_id),
-		TEST(no_ids),
-		TEST(each_attempt),
-		TEST(by_name),
-		TEST(opened),
-		TEST(in_memory),
-		TEST(evicted),
-		TEST(failures),
-		TEST(failed_for_the_call),
-		TEST(least_recently_used),
-		TEST(large_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -5,14 +5,11 @@
 #include "fs/images/image_find.h"
 #include "fs/images/retired.h"
 #include "fs/images/stable.h"
+#include "tests/lib/unit.h"
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 /* What is known of all files and images together. */
 static size_t known(struct images_fixture *f)
@@ -53,7 +50,7 @@ static void come_and_go(struct images_fixture *f, unsigned i, bool walk)
 	}
 }
 
-static void files_that_come_and_go_leave_nothing(void **state)
+TEST(files_that_come_and_go_leave_nothing)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -104,7 +101,7 @@ static void ask_of_many(struct images_fixture *f, unsigned first)
 	images_free_retired(&f->images);
 }
 
-static void files_that_were_asked_leave_nothing(void **state)
+TEST(files_that_were_asked_leave_nothing)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -123,7 +120,7 @@ static void files_that_were_asked_leave_nothing(void **state)
 	expect(f, "debug", NULL);
 }
 
-static void a_reader_keeps_what_it_found(void **state)
+TEST(a_reader_keeps_what_it_found)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -143,7 +140,7 @@ static void a_reader_keeps_what_it_found(void **state)
 	assert_null(images_revision(&f->images, ino));
 }
 
-static void a_pin_keeps_a_revision(void **state)
+TEST(a_pin_keeps_a_revision)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -163,7 +160,7 @@ static void a_pin_keeps_a_revision(void **state)
 }
 
 /* By a thread that had found it before its number was given up. */
-static void pinned_when_it_is_to_be_freed(void **state)
+TEST(pinned_when_it_is_to_be_freed)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -186,7 +183,7 @@ static void pinned_when_it_is_to_be_freed(void **state)
 }
 
 /* A call waits for a scan because the file was replaced while it was converted, and then replaced again. */
-static void a_call_forgets_what_it_waited_for(void **state)
+TEST(a_call_forgets_what_it_waited_for)
 {
 	struct images_fixture *f = *state;
 	struct call call = {.wait = {.revision = NULL}};
@@ -202,7 +199,7 @@ static void a_call_forgets_what_it_waited_for(void **state)
 }
 
 /* A thread is at work on it, or calls wait for it. */
-static void a_revision_in_use_is_kept(void **state)
+TEST(a_revision_in_use_is_kept)
 {
 	struct images_fixture *f = *state;
 	struct list waiter;
@@ -224,16 +221,4 @@ static void a_revision_in_use_is_kept(void **state)
 	assert_int_equal(retired(f), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(files_that_come_and_go_leave_nothing),
-		IMAGES_TEST(files_that_were_asked_leave_nothing),
-		IMAGES_TEST(a_reader_keeps_what_it_found),
-		IMAGES_TEST(a_pin_keeps_a_revision),
-		IMAGES_TEST(pinned_when_it_is_to_be_freed),
-		IMAGES_TEST(a_call_forgets_what_it_waited_for),
-		IMAGES_TEST(a_revision_in_use_is_kept),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

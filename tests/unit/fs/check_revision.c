@@ -2,15 +2,12 @@
 #include "images_fixture.h"
 
 #include "fs/images/catalogue.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static int use(struct images_fixture *f, struct wait *ret_wait)
 {
@@ -29,7 +26,7 @@ static void settle_failed(struct images_fixture *f, int err, int64_t again)
 	mutex_unlock(&f->images.lock);
 }
 
-static void waits(void **state)
+TEST(waits)
 {
 	struct images_fixture *f = *state;
 	struct wait wait;
@@ -42,7 +39,7 @@ static void waits(void **state)
 	assert_ptr_equal(wait.revision, current(f));
 }
 
-static void failures(void **state)
+TEST(failures)
 {
 	struct images_fixture *f = *state;
 	struct wait wait;
@@ -72,7 +69,7 @@ static struct handle *make_cold(struct images_fixture *f, struct revision *rev)
 	return handle;
 }
 
-static void open_and_closed(void **state)
+TEST(open_and_closed)
 {
 	struct images_fixture *f = *state;
 	struct handle *handle = new_handle(), *used;
@@ -93,7 +90,7 @@ static void open_and_closed(void **state)
 	handle_put(used);
 }
 
-static void a_stale_revision_is_not_opened(void **state)
+TEST(a_stale_revision_is_not_opened)
 {
 	struct images_fixture *f = *state;
 	struct handle *handle = new_handle();
@@ -106,7 +103,7 @@ static void a_stale_revision_is_not_opened(void **state)
 	handle_put(handle);
 }
 
-static void replaced_while_open(void **state)
+TEST(replaced_while_open)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -121,7 +118,7 @@ static void replaced_while_open(void **state)
 }
 
 /* Until then a path may still lead to it, by the entry of its directory that the kernel has. */
-static void expires_after_it_was_replaced(void **state)
+TEST(expires_after_it_was_replaced)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -141,7 +138,7 @@ static void expires_after_it_was_replaced(void **state)
 }
 
 /* A reader that finds the cache file damaged closes the image, unless it was opened anew meanwhile. */
-static void lost(void **state)
+TEST(lost)
 {
 	struct images_fixture *f = *state;
 	struct cache cache = {.dir = -1};
@@ -157,7 +154,7 @@ static void lost(void **state)
 	handle_put(before);
 }
 
-static void the_least_used_is_closed(void **state)
+TEST(the_least_used_is_closed)
 {
 	struct images_fixture *f = *state;
 	struct revision *all[OPEN_MAX_IMAGES + 1];
@@ -176,7 +173,7 @@ static void the_least_used_is_closed(void **state)
 }
 
 /* What failed images remember is bounded, and given back. */
-static void inputs_are_bounded(void **state)
+TEST(inputs_are_bounded)
 {
 	struct images_fixture *f = *state;
 	enum { MANY = 40 << 20 };
@@ -203,7 +200,7 @@ static void inputs_are_bounded(void **state)
 	mutex_unlock(&f->images.lock);
 }
 
-static void one_complaint_a_minute(void **state)
+TEST(one_complaint_a_minute)
 {
 	struct images_fixture *f = *state;
 	put_new(f, debug_file());
@@ -218,7 +215,7 @@ static void one_complaint_a_minute(void **state)
 }
 
 /* A conversion gets the digests of its own files as soon as they are known, and keeps them. */
-static void digests_of_its_files(void **state)
+TEST(digests_of_its_files)
 {
 	struct images_fixture *f = *state;
 	struct convert_request request;
@@ -247,7 +244,7 @@ static void digests_of_its_files(void **state)
 }
 
 /* Those that wait for a worker or have one. */
-static void conversions_are_counted(void **state)
+TEST(conversions_are_counted)
 {
 	static const enum revision_state states[] = {STATE_OPENING, STATE_QUEUED, STATE_CONVERTING,
 						     STATE_COLD};
@@ -263,21 +260,4 @@ static void conversions_are_counted(void **state)
 	mutex_unlock(&f->images.lock);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(waits),
-		IMAGES_TEST(failures),
-		IMAGES_TEST(open_and_closed),
-		IMAGES_TEST(a_stale_revision_is_not_opened),
-		IMAGES_TEST(replaced_while_open),
-		IMAGES_TEST(expires_after_it_was_replaced),
-		IMAGES_TEST(lost),
-		IMAGES_TEST(the_least_used_is_closed),
-		IMAGES_TEST(inputs_are_bounded),
-		IMAGES_TEST(one_complaint_a_minute),
-		IMAGES_TEST(digests_of_its_files),
-		IMAGES_TEST(conversions_are_counted),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

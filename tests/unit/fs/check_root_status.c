@@ -4,18 +4,15 @@
 #include "tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fs/images/caller.h"
 #include "fs/tree/root_status.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 /* ---- In place of the store that hosts share ---- */
 
@@ -83,9 +80,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-#define STATUS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tree_tear_down)
-
-static void states(void **state)
+TEST(states)
 {
 	static const struct {
 		bool scanned;
@@ -100,7 +95,6 @@ static void states(void **state)
 		{true, -ENOENT, true, "state\thashing\n" NO_FILES},
 		{true, -ENOENT, false, "state\tcomplete\n" NO_FILES},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		mutex_lock(&t.f->images.lock);
 		t.f->images.scanned = rows[i].scanned;
@@ -111,10 +105,9 @@ static void states(void **state)
 	}
 }
 
-static void sources(void **state)
+TEST(sources)
 {
 	const struct scan_root roots[] = {{.path = (char *)"/src"}, {.path = (char *)"/other\tone"}};
-	(void)state;
 	t.tree.roots = roots;
 	t.tree.n_roots = 1;
 	says("state\tscanning\nsource\t/src\n" NO_FILES);
@@ -122,9 +115,8 @@ static void sources(void **state)
 	says("state\tscanning\nsource\t/src\nsource\t/other\\tone\n" NO_FILES);
 }
 
-static void digests(void **state)
+TEST(digests)
 {
-	(void)state;
 	atomic_store(&t.f->images.digests.pending, 0);
 	says("state\tscanning\ndigests_pending\t0\n" NO_FILES);
 	atomic_store(&t.f->images.digests.pending, 7);
@@ -137,7 +129,7 @@ static const struct skipped_cause damaged = {"not an ELF file", FILE_SKIPPED};
 static const struct skipped_cause cut = {"cut short", FILE_TRUNCATED};
 
 /* What is in a directory that not all may search is named to root and the daemon's own user alone. */
-static void files(void **state)
+TEST(files)
 {
 	const struct caller root = {.uid = 0}, own = {.uid = geteuid()},
 			    other = {.uid = geteuid() + 1, .gid = GROUP};
@@ -147,7 +139,6 @@ static void files(void **state)
 			  "skipped_file\t/src/b/secret: not an ELF file\n"
 			  "truncated\t1\n"
 			  "truncated_file\t/src/c: cut short\n";
-	(void)state;
 	skipped_add(&t.skipped, "b/secret", &damaged, false, 1);
 	skipped_add(&t.skipped, "a/damaged", &damaged, true, 1);
 	skipped_add(&t.skipped, "c", &cut, true, 1);
@@ -169,9 +160,8 @@ static unsigned lines_with(const char *text, const char *key)
 	return n;
 }
 
-static void many_files(void **state)
+TEST(many_files)
 {
-	(void)state;
 	for (unsigned i = 0; i < SKIPPED_LISTED + 3; i++) {
 		char path[16];
 		snprintf(path, sizeof(path), "%u", i);
@@ -194,7 +184,7 @@ static void many_files(void **state)
 
 #define SHARED "state\tscanning\n" NO_FILES "shared\thttps://store\nshared_breaker\tclosed\n"
 
-static void shared(void **state)
+TEST(shared)
 {
 	static const struct {
 		struct store_abilities can;
@@ -227,7 +217,6 @@ static void shared(void **state)
 			"shared_signatures\tnone\n"},
 	};
 	struct share share = {.store = (struct store *)&a_store};
-	(void)state;
 	t.tree.share = &share;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		abilities = rows[i].can;
@@ -239,14 +228,13 @@ static void shared(void **state)
 }
 
 /* Each allocation fails in turn: there is no file then, and never part of one. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct share share = {.store = (struct store *)&a_store};
 	const struct scan_root roots[] = {{.path = (char *)"/src"}};
 	struct content *whole, *content;
 	char long_reason[600] = {0};
 	const struct skipped_cause cause = {long_reason, FILE_SKIPPED};
-	(void)state;
 	memset(long_reason, 'x', sizeof(long_reason) - 1);
 	t.tree.share = &share;
 	t.tree.roots = roots;
@@ -271,12 +259,4 @@ static void without_memory(void **state)
 	content_put(whole);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STATUS_TEST(states),         STATUS_TEST(sources),    STATUS_TEST(digests),
-		STATUS_TEST(files),          STATUS_TEST(many_files), STATUS_TEST(shared),
-		STATUS_TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tree_tear_down)

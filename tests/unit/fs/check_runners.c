@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { ITEMS = 20, HANGS_AFTER_SECONDS = 60 };
 
@@ -127,9 +126,8 @@ static void number(unsigned of_cpus, int threads, int err, unsigned running)
 }
 
 /* One a processor; a few suffice where no more can be had. */
-static void numbers(void **state)
+TEST(numbers)
 {
-	(void)state;
 	number(1, -1, 0, 2);
 	number(2, -1, 0, 2);
 	number(3, -1, 0, 3);
@@ -139,10 +137,9 @@ static void numbers(void **state)
 	number(4, 1, 0, 1);
 }
 
-static void runs(void **state)
+TEST(runs)
 {
 	struct timespec until;
-	(void)state;
 	assert_int_equal(set_up(NULL), 0);
 	cpus = 3;
 	assert_int_equal(runners_start(&runners), 0);
@@ -162,11 +159,10 @@ static void runs(void **state)
 }
 
 /* A waiting thread is woken by the next item. */
-static void one_by_one(void **state)
+TEST(one_by_one)
 {
 	enum { ROUNDS = 200 };
 	struct timespec until;
-	(void)state;
 	assert_int_equal(set_up(NULL), 0);
 	cpus = 2;
 	assert_int_equal(runners_start(&runners), 0);
@@ -184,9 +180,8 @@ static void one_by_one(void **state)
 }
 
 /* What is queued when they end is given back, and nothing more is taken. */
-static void ended(void **state)
+TEST(ended)
 {
-	(void)state;
 	assert_int_equal(set_up(NULL), 0);
 	mutex_lock(&lock);
 	for (size_t i = 0; i < 3; i++)
@@ -203,9 +198,8 @@ static void ended(void **state)
 }
 
 /* Two FUSE threads may compute for longer. */
-static void held(void **state)
+TEST(held)
 {
-	(void)state;
 	assert_int_equal(set_up(NULL), 0);
 	assert_true(runners_hold(&runners));
 	assert_true(runners_hold(&runners));
@@ -215,13 +209,4 @@ static void held(void **state)
 	assert_true(runners_hold(&runners));
 	assert_false(runners_hold(&runners));
 	assert_int_equal(tear_down(NULL), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers), cmocka_unit_test(runs), cmocka_unit_test(one_by_one),
-		cmocka_unit_test(ended),   cmocka_unit_test(held),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "scanner_fixture.h"
 
 #include "fs/scan/scanner.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,9 +58,8 @@ static void run_short(unsigned seconds, bool watching, const char *want)
 	assert_string_equal(did, want);
 }
 
-static void begins(void **state)
+TEST(begins)
 {
-	(void)state;
 	scanner_reset();
 	EVENTS_ARE({0, STOP});
 	run(0, false);
@@ -72,13 +72,12 @@ static void begins(void **state)
 			    "250:looka free digest 1000:walk free digest release");
 }
 
-static void saves(void **state)
+TEST(saves)
 {
 	static const struct {
 		size_t unsaved, undigested;
 		const char *want;
 	} table[] = {{0, 0, "0:walk"}, {1, 0, "0:walk save"}, {0, 1, "0:walk save"}};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		scanner_reset();
 		with.unsaved = table[i].unsaved;
@@ -90,7 +89,7 @@ static void saves(void **state)
 
 /* ---- Starting ---- */
 
-static void cannot_start(void **state)
+TEST(cannot_start)
 {
 	static const struct {
 		int eventfd_err, hash_err, digest_err, thread_err, want;
@@ -102,7 +101,6 @@ static void cannot_start(void **state)
 		{0, 0, 0, EAGAIN, -EAGAIN, "hash digest scan"},
 	};
 	size_t before = count_descriptors();
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		scanner_reset();
 		with.eventfd_err = table[i].eventfd_err;
@@ -125,9 +123,8 @@ static void cannot_start(void **state)
 
 /* ---- Walks ---- */
 
-static void at_intervals(void **state)
+TEST(at_intervals)
 {
-	(void)state;
 	scanner_reset();
 	EVENTS_ARE({1999, STOP});
 	run_short(1, false, "0:walk 1000:walk");
@@ -149,9 +146,8 @@ static void at_intervals(void **state)
 }
 
 /* Soon, but not within a second of the last one; one walk for all that asked before. */
-static void on_request(void **state)
+TEST(on_request)
 {
-	(void)state;
 	scanner_reset();
 	EVENTS_ARE({100, REQUEST}, {200, REQUEST}, {5000, REQUEST}, {5001, REQUEST}, {7000, STOP});
 	run_short(0, false, "0:walk 1000:walk 5000:walk 6000:walk");
@@ -165,9 +161,8 @@ static void on_request(void **state)
 }
 
 /* What was unknown is looked for again, ever later. */
-static void after_failures(void **state)
+TEST(after_failures)
 {
-	(void)state;
 	scanner_reset();
 	for (size_t i = 0; i < 9; i++)
 		with.walk_errs[i] = -EIO;
@@ -187,7 +182,7 @@ static void after_failures(void **state)
 }
 
 /* A file that was left out is due. */
-static void at_a_limit(void **state)
+TEST(at_a_limit)
 {
 	static const struct {
 		int64_t again; /* seconds */
@@ -205,7 +200,6 @@ static void at_a_limit(void **state)
 		{9LL * INT_MAX, 0, 0, INT_MAX * 1000LL},
 		{INT_MAX, 0, 0, INT_MAX * 1000LL},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		char want[64];
 		if (table[i].again >= INT_MAX && sizeof(time_t) < sizeof(int64_t))
@@ -222,9 +216,8 @@ static void at_a_limit(void **state)
 /* ---- Changes ---- */
 
 /* A tenth of a second after the last one, but at most a second after the first. */
-static void changes(void **state)
+TEST(changes)
 {
-	(void)state;
 	scanner_reset();
 	EVENTS_ARE({50, ENTRY}, {5000, STOP});
 	run_short(0, true, "0:walk 150:looka");
@@ -260,10 +253,9 @@ static void changes(void **state)
 }
 
 /* Descriptors may have any number: first that of the eventfd, then that of SOURCE is 0. */
-static void first_descriptor(void **state)
+TEST(first_descriptor)
 {
 	int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	(void)state;
 	for (int round = 0; round < 2; round++) {
 		scanner_reset();
 		with.no_stdin = round;
@@ -279,7 +271,7 @@ static void first_descriptor(void **state)
 	close(saved);
 }
 
-static void kinds_of_changes(void **state)
+TEST(kinds_of_changes)
 {
 	static const char begin[] =
 		"load(0,/srv/a) load(1,/srv/b) expect(4711) watch 0:walk free digest release ";
@@ -298,7 +290,6 @@ static void kinds_of_changes(void **state)
 		{{{50, ALL}, {51, ENTRY}, {900, STOP}}, 0, "free 250:walk free digest release"},
 		{{{50, ENTRY}, {900, STOP}}, -EAGAIN, "150:looka free digest 150:walk free digest release"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		scanner_reset();
 		memcpy(with.events, table[i].events, sizeof(table[i].events));
@@ -310,9 +301,8 @@ static void kinds_of_changes(void **state)
 }
 
 /* A walk sees all changes there are: they are not looked at again. */
-static void seen_by_walks(void **state)
+TEST(seen_by_walks)
 {
-	(void)state;
 	scanner_reset();
 	EVENTS_ARE({950, ENTRY}, {1000, ENTRY}, {1500, ENTRY}, {1900, STOP});
 	run_short(1, true, "0:walk 1000:walk 1600:looka");
@@ -321,9 +311,8 @@ static void seen_by_walks(void **state)
 /* ---- Rest ---- */
 
 /* Nine times what the last one took, of the processor. */
-static void rest(void **state)
+TEST(rest)
 {
-	(void)state;
 	/* Walks, but for the first. */
 	scanner_reset();
 	with.first_walk = (struct scan_cost){90000000, 0, 0};
@@ -353,18 +342,10 @@ static void rest(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(begins),         cmocka_unit_test(saves),
-		cmocka_unit_test(cannot_start),   cmocka_unit_test(first_descriptor),
-		cmocka_unit_test(at_intervals),   cmocka_unit_test(on_request),
-		cmocka_unit_test(after_failures), cmocka_unit_test(at_a_limit),
-		cmocka_unit_test(changes),        cmocka_unit_test(kinds_of_changes),
-		cmocka_unit_test(seen_by_walks),  cmocka_unit_test(rest),
-	};
 	strcpy(source, "/tmp/check_scanner.XXXXXX");
 	if (!mkdtemp(source))
 		return 1;
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = unit_run();
 	rmdir(source);
 	return failed;
 }

@@ -2,16 +2,12 @@
 #include "fs/session.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <syslog.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "store/share/share_service.h"
 #include "fs/answer/stream.h"
@@ -21,6 +17,7 @@
 #include "fs/sys/request_loop.h"
 #include "fs/tree/ops.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 static struct gsymfs fs;
 static char a_session;
@@ -395,9 +392,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-static void options(void **state)
+TEST(options)
 {
 	static const struct {
 		bool debug, has_fsname;
@@ -409,7 +404,6 @@ static void options(void **state)
 		{true, true, "/src", "gsymfs -o debug -o subtype=gsymfs"},
 		{false, false, "/a,b:/c", "gsymfs -o fsname=/a\\,b:/c -o subtype=gsymfs"},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fs.options.debug = rows[i].debug;
 		fs.options.has_fsname = rows[i].has_fsname;
@@ -421,9 +415,8 @@ static void options(void **state)
 	}
 }
 
-static void not_made(void **state)
+TEST(not_made)
 {
-	(void)state;
 	fs.options.debug = true;
 	lib.refused = true;
 	assert_int_equal(make(), -EINVAL);
@@ -472,10 +465,9 @@ static void stopped(unsigned n, const char *then)
 		before(waking[i], "calls ended");
 }
 
-static void served(void **state)
+TEST(served)
 {
 	struct timespec begin;
-	(void)state;
 	clock_gettime(CLOCK_REALTIME, &begin);
 	assert_int_equal(session_run(&fs), 0);
 	before("block", "init");
@@ -510,9 +502,8 @@ static void served(void **state)
 	assert_true(fs.tree.mounted_at.tv_sec >= begin.tv_sec);
 }
 
-static void threads_and_jobs(void **state)
+TEST(threads_and_jobs)
 {
-	(void)state;
 	assert_int_equal(session_run(&fs), 0);
 	assert_int_equal(threads, REQUEST_THREADS_MAX);
 	assert_int_equal(jobs, 3);
@@ -525,9 +516,8 @@ static void threads_and_jobs(void **state)
 }
 
 /* Threads would not survive the fork. */
-static void in_the_background(void **state)
+TEST(in_the_background)
 {
-	(void)state;
 	fs.options.foreground = false;
 	assert_int_equal(session_run(&fs), 0);
 	happened("leave", 1);
@@ -550,9 +540,8 @@ static void say(enum fuse_log_level level, const char *fmt, ...)
 }
 
 /* What libfuse says goes where the daemon's messages go. */
-static void messages_of_libfuse(void **state)
+TEST(messages_of_libfuse)
 {
-	(void)state;
 	fs.options.foreground = false;
 	assert_int_equal(session_run(&fs), 0);
 	say(FUSE_LOG_ERR, "error %d", 5);
@@ -573,9 +562,8 @@ static void take_signals(void)
 }
 
 /* A signal ends calls while requests are still served; at the end all is stopped again. */
-static void signalled(void **state)
+TEST(signalled)
 {
-	(void)state;
 	while_serving = take_signals;
 	assert_int_equal(session_run(&fs), 0);
 	stopped(2, "unmount");
@@ -592,9 +580,8 @@ static void signalled(void **state)
 /* ---- What fails ---- */
 
 /* A thread that cannot be started ends it, and what was started. */
-static void not_started(void **state)
+TEST(not_started)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(starting); i++) {
 		n_events = 0;
 		logged[0] = 0;
@@ -614,7 +601,7 @@ static void not_started(void **state)
 	}
 }
 
-static void not_mounted(void **state)
+TEST(not_mounted)
 {
 	static const struct {
 		const char *what;
@@ -627,7 +614,6 @@ static void not_mounted(void **state)
 		{"parallel", -EMFILE, 0, 1, 1, ""},
 		{"leave", -EMFILE, 1, 1, 1, "cannot go to the background: Too many open files"},
 	};
-	(void)state;
 	fs.options.foreground = false;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		n_events = 0;
@@ -648,9 +634,8 @@ static void not_mounted(void **state)
 }
 
 /* What the loop ends with is the result; workers that cannot be told do not keep the rest from ending. */
-static void failed_loop(void **state)
+TEST(failed_loop)
 {
-	(void)state;
 	failing = "served";
 	assert_int_equal(session_run(&fs), -EMFILE);
 	happened("error", 0); /* logged by the loop */
@@ -663,19 +648,4 @@ static void failed_loop(void **state)
 	stopped(1, "unmount");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(options),
-		SESSION_TEST(not_made),
-		SESSION_TEST(served),
-		SESSION_TEST(threads_and_jobs),
-		SESSION_TEST(in_the_background),
-		SESSION_TEST(signalled),
-		SESSION_TEST(messages_of_libfuse),
-		SESSION_TEST(not_started),
-		SESSION_TEST(not_mounted),
-		SESSION_TEST(failed_loop),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

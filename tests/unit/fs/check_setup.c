@@ -3,21 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 /* ---- The worker ---- */
 
-static void given_worker(void **state)
+TEST(given_worker)
 {
-	(void)state;
 	assert_int_equal(symlink("/dev/null", below("gsym")), 0);
 	fs.options.worker = below("gsym");
 	assert_int_equal(prepare(), 0);
@@ -38,12 +35,11 @@ static void given_worker(void **state)
 }
 
 /* Where it is installed, in this order; it must be a program. */
-static void found_worker(void **state)
+TEST(found_worker)
 {
 	static const char *const places[] = {"cli/gsym", "libexec/gsymfs/gsym", "bin/gsym", "sbin/gsym"};
 	static const char *const dirs[] = {"sbin", "bin", "libexec", "libexec/gsymfs", "cli"};
 	char self[100];
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		new_dir(dirs[i]);
 	fs.options.worker = NULL;
@@ -72,10 +68,9 @@ static void found_worker(void **state)
 
 /* ---- What the mount would hide ---- */
 
-static void hidden(void **state)
+TEST(hidden)
 {
 	char *mount = new_dir("mount"), *in = new_dir("mount/in"), *other = new_dir("mounts");
-	(void)state;
 	GIVE(other);
 	assert_int_equal(prepare(), 0);
 	setup_clear();
@@ -101,19 +96,17 @@ static void hidden(void **state)
 
 /* ---- The shared store ---- */
 
-static void no_store(void **state)
+TEST(no_store)
 {
-	(void)state;
 	assert_int_equal(prepare(), 0);
 	assert_int_equal(sys.shares, 0);
 }
 
-static void store_by_address(void **state)
+TEST(store_by_address)
 {
 	char cwd[1000], expected[1100];
 	struct file_key key = {0};
 	uint8_t digest[STORE_DIGEST] = {0};
-	(void)state;
 	fs.options.shared = strdup("https://store/");
 	fs.options.shared_bazel = true;
 	fs.options.sign_key = strdup("key");
@@ -141,9 +134,8 @@ static void store_by_address(void **state)
 }
 
 /* Every file is told by the option of its own. */
-static void files_of_the_store(void **state)
+TEST(files_of_the_store)
 {
-	(void)state;
 	fs.options.shared = strdup("https://store/");
 	fs.options.trusted_keys = (char *)"/trusted";
 	fs.options.shared_bearer = (char *)"/bearer";
@@ -160,10 +152,9 @@ static void files_of_the_store(void **state)
 	assert_null(sys.share.digests.keep); /* no lane digests */
 }
 
-static void store_in_a_directory(void **state)
+TEST(store_in_a_directory)
 {
 	char cwd[1000];
-	(void)state;
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	new_dir("store");
 	assert_int_equal(chdir(top), 0);
@@ -193,9 +184,8 @@ static void store_in_a_directory(void **state)
 
 /* ---- The other parts ---- */
 
-static void fetcher(void **state)
+TEST(fetcher)
 {
-	(void)state;
 	assert_int_equal(prepare(), 0);
 	assert_int_equal(sys.fetchers, 0);
 	assert_string_equal(fs.fetcher.worker, fs.worker);
@@ -211,9 +201,8 @@ static void fetcher(void **state)
 	assert_int_equal(sys.fetchers, 1);
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-	(void)state;
 	sys.cur = 1024;
 	sys.max = 524288;
 	assert_int_equal(prepare(), 0);
@@ -228,7 +217,7 @@ static void limits(void **state)
 }
 
 /* The first step that fails is the last. */
-static void failing_steps(void **state)
+TEST(failing_steps)
 {
 	static const struct {
 		const char *step, *text;
@@ -241,7 +230,6 @@ static void failing_steps(void **state)
 		{"guard", "cannot install a signal handler: Too many open files in system", &sys.guards},
 		{"slots", "cannot count conversions: Too many open files in system", &sys.slots},
 	};
-	(void)state;
 	fs.options.debuginfod = true;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		memset(&sys, 0, sizeof(sys));
@@ -256,11 +244,10 @@ static void failing_steps(void **state)
 }
 
 /* Each allocation fails in turn, and is told. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	char text[300];
 	int err = -ENOMEM;
-	(void)state;
 	snprintf(text, sizeof(text), "%s:%s", new_dir("a"), new_dir("b"));
 	long n = 0;
 	for (; err; n++) {
@@ -282,20 +269,9 @@ static void without_memory(void **state)
 	assert_true(n > 4);
 }
 
+EACH_TEST(setup_set_up, setup_tear_down)
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		SETUP_TEST(given_worker),
-		SETUP_TEST(found_worker),
-		SETUP_TEST(hidden),
-		SETUP_TEST(no_store),
-		SETUP_TEST(store_by_address),
-		SETUP_TEST(files_of_the_store),
-		SETUP_TEST(store_in_a_directory),
-		SETUP_TEST(fetcher),
-		SETUP_TEST(limits),
-		SETUP_TEST(failing_steps),
-		SETUP_TEST(without_memory),
-	};
-	return mkdtemp(top) ? setup_main(cmocka_run_group_tests(tests, NULL, NULL)) : 1;
+	return mkdtemp(top) ? setup_main(unit_run()) : 1;
 }

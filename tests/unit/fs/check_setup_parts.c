@@ -1,11 +1,7 @@
 /* Connecting the parts: what each begins with, what decides the salt of answers, and what is freed. */
 #include "fs/setup.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
@@ -13,6 +9,7 @@
 #include "fs/images/kept.h"
 #include "fs/images/retired.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 static struct gsymfs fs;
 
@@ -149,15 +146,12 @@ static int set_up(void **state)
 	return 0;
 }
 
-#define PARTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, NULL)
-
 /* Each part begins once, after those that it uses. */
-static void begin(void **state)
+TEST(begin)
 {
 	static const char *const inits[] = {"images_init",  "runners_init", "zygote_init",
 					    "skipped_init", "scanner_init", "remote_init",
 					    "queue_init",   "answers_init", "tree_init"};
-	(void)state;
 	setup_parts(&fs);
 	assert_int_equal(n_events, ARRAY_SIZE(inits));
 	for (size_t i = 0; i < ARRAY_SIZE(inits); i++)
@@ -168,12 +162,11 @@ static void begin(void **state)
 }
 
 /* All are freed once, a part before those that it uses. */
-static void end(void **state)
+TEST(end)
 {
 	static const char *const deinits[] = {
 		"tree_deinit",    "answers_deinit", "queue_deinit",     "remote_deinit", "scanner_deinit",
 		"skipped_deinit", "runners_deinit", "run_slots_deinit", "zygote_deinit", "images_deinit"};
-	(void)state;
 	setup_undo(&fs);
 	assert_int_equal(n_events, ARRAY_SIZE(deinits));
 	for (size_t i = 0; i < ARRAY_SIZE(deinits); i++)
@@ -185,9 +178,8 @@ static void end(void **state)
 	assert_true(when("runners_deinit") < when("images_deinit"));
 }
 
-static void connected(void **state)
+TEST(connected)
 {
-	(void)state;
 	setup_parts(&fs);
 	assert_string_equal(fs.zygote.program, "/gsym");
 	assert_ptr_equal(fs.zygote.log, &fs.log);
@@ -263,9 +255,8 @@ static void connected(void **state)
 
 /* ---- Options ---- */
 
-static void switches(void **state)
+TEST(switches)
 {
-	(void)state;
 	for (int on = 0; on <= 1; on++) {
 		set_up(state);
 		fs.options.watch = fs.options.eager = fs.options.unknown_print = on;
@@ -289,7 +280,7 @@ static void switches(void **state)
 	}
 }
 
-static void merged(void **state)
+TEST(merged)
 {
 	static const struct {
 		enum merged_mode mode;
@@ -306,7 +297,7 @@ static void merged(void **state)
 }
 
 /* Whatever decides what answers say is in the salt, so that numbers of other answers are others. */
-static void salts(void **state)
+TEST(salts)
 {
 	uint64_t all[8];
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
@@ -333,9 +324,8 @@ static void salts(void **state)
 }
 
 /* What the background does now and then. */
-static void tidied(void **state)
+TEST(tidied)
 {
-	(void)state;
 	setup_parts(&fs);
 	n_events = 0;
 	fs.answers.tables.tidy(fs.answers.tables.tidy_user);
@@ -344,11 +334,4 @@ static void tidied(void **state)
 	when("images_free_retired");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PARTS_TEST(begin),  PARTS_TEST(end),   PARTS_TEST(connected), PARTS_TEST(switches),
-		PARTS_TEST(merged), PARTS_TEST(salts), PARTS_TEST(tidied),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, NULL)

@@ -3,19 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-static void one_source(void **state)
+#include "tests/lib/unit.h"
+
+TEST(one_source)
 {
-	(void)state;
 	assert_int_equal(symlink("src", below("link")), 0);
 	GIVE(below("link"));
 	assert_int_equal(prepare(), 0);
@@ -47,10 +44,9 @@ static void two_sources(char *first, char *second)
 	setup_begin();
 }
 
-static void several_sources(void **state)
+TEST(several_sources)
 {
 	char *a = new_dir("a"), *ab = new_dir("ab"), text[300];
-	(void)state;
 	GIVE(a, ab);
 	two_sources(a, ab);
 	GIVE(ab, a);
@@ -69,10 +65,9 @@ static void several_sources(void **state)
 	assert_string_equal(fs.roots[0].path, below("c:d"));
 }
 
-static void refused_sources(void **state)
+TEST(refused_sources)
 {
 	char *a = new_dir("a"), *in = new_dir("a/in"), text[300];
-	(void)state;
 	int fd = open(below("file"), O_CREAT | O_WRONLY, 0644);
 	assert_true(fd >= 0);
 	close(fd);
@@ -101,11 +96,10 @@ static void refused_sources(void **state)
 	assert_int_equal(sys.mounts, 0);
 }
 
-static void many_sources(void **state)
+TEST(many_sources)
 {
 	char *dirs[SOURCES_MAX + 1], name[8], text[SOURCES_MAX * 40];
 	size_t n = 0;
-	(void)state;
 	for (unsigned i = 0; i <= SOURCES_MAX; i++) {
 		snprintf(name, sizeof(name), "m%02u", i);
 		dirs[i] = new_dir(name);
@@ -124,11 +118,10 @@ static void many_sources(void **state)
 }
 
 /* All their paths fit into a message to workers. */
-static void long_sources(void **state)
+TEST(long_sources)
 {
 	enum { PARTS = 10 };
 	char *dirs[PARTS], name[256];
-	(void)state;
 	for (int more = 0; more <= 1; more++) {
 		size_t left = SOURCES_TEXT_MAX + (size_t)more - (PARTS - 1);
 		for (unsigned i = 0; i < PARTS; i++) {
@@ -169,9 +162,8 @@ static char *deep_dir(char first, size_t size)
 }
 
 /* The only source may have any path, of two it counts. */
-static void deep_sources(void **state)
+TEST(deep_sources)
 {
-	(void)state;
 	GIVE(deep_dir('x', SOURCES_TEXT_MAX + 200));
 	assert_int_equal(prepare(), 0);
 	assert_int_equal(strlen(fs.source_names), SOURCES_TEXT_MAX + 200);
@@ -184,11 +176,10 @@ static void deep_sources(void **state)
 }
 
 /* As many as there may be. */
-static void many_debug_dirs(void **state)
+TEST(many_debug_dirs)
 {
 	char *dirs[SOURCES_MAX], name[8], text[DEBUG_DIRS_MAX * 8];
 	size_t n = 0;
-	(void)state;
 	for (unsigned i = 0; i < SOURCES_MAX; i++) {
 		snprintf(name, sizeof(name), "m%02u", i);
 		dirs[i] = new_dir(name);
@@ -207,9 +198,8 @@ static void many_debug_dirs(void **state)
 	assert_null(fs.debug_dirs[DEBUG_DIRS_MAX + SOURCES_MAX]);
 }
 
-static void debug_dirs(void **state)
+TEST(debug_dirs)
 {
-	(void)state;
 	fs.options.debug_dirs = (char *)"/usr/lib/debug:/srv/debug";
 	GIVE(new_dir("a"), new_dir("b"));
 	assert_int_equal(prepare(), 0);
@@ -221,12 +211,9 @@ static void debug_dirs(void **state)
 	assert_string_equal(fs.options.debug_dirs, "/usr/lib/debug:/srv/debug");
 }
 
+EACH_TEST(setup_set_up, setup_tear_down)
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		SETUP_TEST(one_source),   SETUP_TEST(several_sources), SETUP_TEST(refused_sources),
-		SETUP_TEST(many_sources), SETUP_TEST(long_sources),    SETUP_TEST(deep_sources),
-		SETUP_TEST(debug_dirs),   SETUP_TEST(many_debug_dirs),
-	};
-	return mkdtemp(top) ? setup_main(cmocka_run_group_tests(tests, NULL, NULL)) : 1;
+	return mkdtemp(top) ? setup_main(unit_run()) : 1;
 }

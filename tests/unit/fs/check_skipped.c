@@ -2,12 +2,11 @@
 #include "fs/scan/skipped.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { FILES = 300 };
 
@@ -39,12 +38,11 @@ static size_t count(struct skipped *s, bool sees_all)
 	return n;
 }
 
-static void lists_the_first(void **state)
+TEST(lists_the_first)
 {
 	struct skipped s;
 	struct skipped_list list;
 	char path[32];
-	(void)state;
 	skipped_init(&s, &quiet);
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "d/%03u", i * 7 % FILES);
@@ -64,10 +62,9 @@ static void lists_the_first(void **state)
 	skipped_deinit(&s);
 }
 
-static void forgets(void **state)
+TEST(forgets)
 {
 	struct skipped s;
-	(void)state;
 	skipped_init(&s, &quiet);
 	add(&s, "a", "damaged", true, 1);
 	add(&s, "d/b", "damaged", false, 1);
@@ -91,12 +88,11 @@ static void forgets(void **state)
 }
 
 /* Files that are used as far as they go are a list of their own. */
-static void tells_kinds_apart(void **state)
+TEST(tells_kinds_apart)
 {
 	struct skipped s;
 	struct skipped_list list;
 	const struct skipped_cause cause = {"may be truncated", FILE_TRUNCATED};
-	(void)state;
 	skipped_init(&s, &quiet);
 	add(&s, "a", "damaged", true, 1);
 	add(&s, "b", "damaged", true, 1);
@@ -112,12 +108,11 @@ static void tells_kinds_apart(void **state)
 }
 
 /* A list that is not whole is none. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	enum { COPIES = 4 /* of two files */ };
 	struct skipped s;
 	struct skipped_list list;
-	(void)state;
 	skipped_init(&s, &quiet);
 	add(&s, "a", "damaged", true, 1);
 	add(&s, "b", "damaged", true, 1);
@@ -130,15 +125,4 @@ static void without_memory(void **state)
 	allowed = -1;
 	assert_int_equal(count(&s, true), 2);
 	skipped_deinit(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_the_first),
-		cmocka_unit_test(forgets),
-		cmocka_unit_test(tells_kinds_apart),
-		cmocka_unit_test(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* Objects by number: what comes and goes leaves nothing, and no number is given out twice. */
 #include "fs/sys/slots.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { COUNT = 1000 };
 
-static void come_and_go(void **state)
+TEST(come_and_go)
 {
 	struct slots slots = {.n = 0};
 	int objects[COUNT];
 	uint32_t number, at = 0;
-	(void)state;
 	assert_null(slots_get(&slots, 0));
 	assert_null(slots_from(&slots, &at));
 	for (uint32_t i = 0; i < COUNT; i++) {
@@ -39,11 +35,10 @@ static void come_and_go(void **state)
 }
 
 /* Pages are freed with their last object. */
-static void pages(void **state)
+TEST(pages)
 {
 	struct slots slots = {.n = 0};
 	int object;
-	(void)state;
 	for (uint32_t i = 0; i < COUNT; i++) {
 		uint32_t number;
 		assert_int_equal(slots_add(&slots, &object, &number), 0);
@@ -54,13 +49,4 @@ static void pages(void **state)
 		kept += slots.pages.v[i] != NULL;
 	assert_int_equal(kept, 1);
 	slots_deinit(&slots);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(come_and_go),
-		cmocka_unit_test(pages),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

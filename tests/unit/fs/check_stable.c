@@ -7,6 +7,7 @@
 #include "fs/images/retired.h"
 #include "fs/images/stable.h"
 #include "fs/name/stable_key.h"
+#include "tests/lib/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static const char *found(struct images_fixture *f, uint64_t ino)
 }
 
 /* Two catalogues of the same files, found in another order. */
-static void order_does_not_matter(void **state)
+TEST(order_does_not_matter)
 {
 	struct images_fixture *a = *state, *b;
 	void *other;
@@ -108,7 +109,7 @@ static void find_two(char a[static 24], char b[static 24])
 }
 
 /* The second has another number, and for the other order the generation tells them apart. */
-static void two_with_one_key(void **state)
+TEST(two_with_one_key)
 {
 	const struct request request = {.kind = REQUEST_ADDRESS, .address = 0x1234};
 	struct images_fixture *f = *state, *g;
@@ -149,7 +150,7 @@ static void two_with_one_key(void **state)
 }
 
 /* The number of an answer leads to its image, and the generation to what it was made of. */
-static void answers(void **state)
+TEST(answers)
 {
 	const struct request request = {.kind = REQUEST_ADDRESS, .address = 0x1234, .format = RENDER_JSON};
 	struct images_fixture *f = *state;
@@ -171,7 +172,7 @@ static void answers(void **state)
 }
 
 /* However the files change and change back, no number is used twice, and each leads to what it was. */
-static void versions(void **state)
+TEST(versions)
 {
 	enum { COUNT = 500 };
 	static uint64_t inos[COUNT];
@@ -188,7 +189,7 @@ static void versions(void **state)
 }
 
 /* An image that was asked for something, and comes back, has other numbers than it had. */
-static void gone_and_back(void **state)
+TEST(gone_and_back)
 {
 	struct images_fixture *f = *state;
 	add(f, "bbbb", 2);
@@ -206,7 +207,7 @@ static void gone_and_back(void **state)
 }
 
 /* Names and paths lead back, too. */
-static void links(void **state) NOT_ANALYZED
+TEST(links)
 {
 	struct images_fixture *f = *state;
 	add(f, "aaaa", 1);
@@ -225,15 +226,4 @@ static void links(void **state) NOT_ANALYZED
 	mutex_unlock(&f->images.lock);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(order_does_not_matter),
-		IMAGES_TEST(two_with_one_key),
-		IMAGES_TEST(answers),
-		IMAGES_TEST(versions),
-		IMAGES_TEST(gone_and_back),
-		IMAGES_TEST(links),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -2,19 +2,16 @@
 #include "fs/state.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fs/gsymfs.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { BUSY_LISTED = 80 };
 
@@ -66,8 +63,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define STATE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 /* An image of its own, in that state. */
 static struct revision *add(unsigned number, enum revision_state in)
 {
@@ -111,16 +106,14 @@ static void says(const char *expected)
 #define NO_NODES  "nodes: 0 in use, 0 since the start, 0 bytes kept\n"
 #define NO_FILES  "open files: 0, 0 bytes in answers of q\n"
 
-static void nothing(void **state)
+TEST(nothing)
 {
-	(void)state;
 	says(NO_IMAGES NO_SCAN CACHE NO_NODES NO_FILES);
 }
 
-static void scans(void **state)
+TEST(scans)
 {
 	struct list calls[3];
-	(void)state;
 	mutex_lock(&fs.images.lock);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		list_append(&fs.images.scan_waiters, &calls[i]);
@@ -142,7 +135,7 @@ static void scans(void **state)
 }
 
 /* Those that convert come first, with their worker; those that are ready, failed or cold are only counted. */
-static void images(void **state)
+TEST(images)
 {
 	static const unsigned counts[STATES] = {
 		[STATE_COLD] = 3,       [STATE_OPENING] = 1, [STATE_QUEUED] = 2,
@@ -150,7 +143,6 @@ static void images(void **state)
 	struct revision *all[17];
 	struct list calls[2];
 	unsigned n = 0;
-	(void)state;
 	for (unsigned in = 0; in < STATES; in++)
 		for (unsigned i = 0; i < counts[in]; i++, n++)
 			all[n] = add(n + 1, (enum revision_state)in);
@@ -171,10 +163,9 @@ static void images(void **state)
 }
 
 /* A revision that was replaced, and an image that is gone, are not of the daemon's images any more. */
-static void not_counted(void **state)
+TEST(not_counted)
 {
 	struct revision *stale = add(1, STATE_QUEUED), *gone = add(2, STATE_CONVERTING);
-	(void)state;
 	stale->stale = true;
 	size_t n = gone->image->sources.n;
 	gone->image->sources.n = 0;
@@ -204,11 +195,10 @@ static void named(unsigned converting, unsigned queued)
 }
 
 /* So many are named, those that convert before the others. */
-static void many_images(void **state)
+TEST(many_images)
 {
 	static struct revision *all[BUSY_LISTED + 2];
 	unsigned n = 0;
-	(void)state;
 	while (n < BUSY_LISTED - 1)
 		all[n] = add(n + 1, STATE_QUEUED), n++;
 	named(0, n);
@@ -228,12 +218,11 @@ static void many_images(void **state)
 
 /* ---- The rest ---- */
 
-static void others(void **state)
+TEST(others)
 {
 	const struct request request = {.kind = REQUEST_ADDRESS};
 	struct node_id first = {.ino = 0}, second = {.ino = 0};
 	struct open_file *file;
-	(void)state;
 	atomic_store(&fs.cache.bytes, 123456789012);
 	assert_int_equal(nodes_add(&fs.tree.nodes, NULL, &request, content_new("abc", 3), &first), 0);
 	assert_int_equal(nodes_add(&fs.tree.nodes, NULL, &request, content_new("abcd", 4), &second), 0);
@@ -250,11 +239,4 @@ static void others(void **state)
 	says(expected);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STATE_TEST(nothing),     STATE_TEST(scans),       STATE_TEST(images),
-		STATE_TEST(not_counted), STATE_TEST(many_images), STATE_TEST(others),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -7,15 +7,12 @@
 #include "fs/images/fragments.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */ };
 
@@ -117,7 +114,7 @@ static void set_states(struct revision *rev, const enum revision_state *states, 
 	set_states(rev, (const enum revision_state[]){__VA_ARGS__}, \
 		   sizeof((const enum revision_state[]){__VA_ARGS__}) / sizeof(enum revision_state))
 
-static void lines(void **state)
+TEST(lines)
 {
 	put(*state, WITH(program_file(SOURCE_SYMBOLS), w.ino = 1));
 	put(*state, WITH(debug_file(), w.ino = 2));
@@ -138,7 +135,7 @@ static void lines(void **state)
 	expect_line("bytes\t4711", true);
 }
 
-static void kinds(void **state)
+TEST(kinds)
 {
 	static const struct {
 		enum image_kind kind;
@@ -162,7 +159,7 @@ static void kinds(void **state)
 	}
 }
 
-static void converting(void **state)
+TEST(converting)
 {
 	put(*state, WITH(debug_file(), w.ino = 1));
 	struct revision *rev = current(*state);
@@ -188,7 +185,7 @@ static void converting(void **state)
 	expect_line("converter\there", false);
 }
 
-static void of_fragments(void **state)
+TEST(of_fragments)
 {
 	struct list dropped;
 	put(*state, WITH(debug_file(), w.ino = 1));
@@ -214,7 +211,7 @@ static void of_fragments(void **state)
 }
 
 /* Where the conversion was made, with a shared store. */
-static void origins(void **state)
+TEST(origins)
 {
 	put(*state, WITH(debug_file(), w.ino = 1));
 	is_cached = true;
@@ -235,7 +232,7 @@ static void origins(void **state)
 }
 
 /* What the whole content of the files is, as far as it is known. */
-static void digests(void **state)
+TEST(digests)
 {
 	struct images_fixture *f = *state;
 	static const char hex[] = "00010203";
@@ -277,7 +274,7 @@ static void put_other(struct images_fixture *f, const char *path, unsigned ino, 
 }
 
 /* Files that some who read the image may not read are not named. */
-static void known_to_readers(void **state)
+TEST(known_to_readers)
 {
 	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1, w.mode = 0440));
@@ -297,7 +294,7 @@ static void known_to_readers(void **state)
 	expect_line("also_more\t3", true);
 }
 
-static void known_to_all(void **state)
+TEST(known_to_all)
 {
 	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1));
@@ -309,7 +306,7 @@ static void known_to_all(void **state)
 }
 
 /* The permissions of the file as it is now decide, not those that it had. */
-static void permissions_changed(void **state)
+TEST(permissions_changed)
 {
 	struct images_fixture *f = *state;
 	put_other(f, "all", 1, 0444, OWNER, GROUP);
@@ -329,7 +326,7 @@ static void permissions_changed(void **state)
 }
 
 /* The binary that only some may read is not named either. */
-static void secret_binary(void **state)
+TEST(secret_binary)
 {
 	struct images_fixture *f = *state;
 	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 1));
@@ -342,7 +339,7 @@ static void secret_binary(void **state)
 	expect_line("also_more\t1", false);
 }
 
-static void many(void **state)
+TEST(many)
 {
 	enum { ALSO = 16 };
 	static char paths[ALSO + 2][16];
@@ -363,7 +360,7 @@ static void many(void **state)
 }
 
 /* Other ids, each once, of files that may be known. */
-static void further_ids(void **state)
+TEST(further_ids)
 {
 	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1, w.htlhash[0] = 0x12, w.go_id = (char *)"go-a"));
@@ -391,7 +388,7 @@ static void further_ids(void **state)
 }
 
 /* The ids that a truncated one may stand for. */
-static void ambiguous(void **state)
+TEST(ambiguous)
 {
 	static const char truncated[] = "aabbccdd00112233445566778899aabb";
 	struct images_fixture *f = *state;
@@ -412,7 +409,7 @@ static void ambiguous(void **state)
 }
 
 /* What a failure says. */
-static void failed(void **state)
+TEST(failed)
 {
 	put(*state, WITH(debug_file(), w.ino = 1));
 	struct revision *rev = current(*state);
@@ -424,25 +421,4 @@ static void failed(void **state)
 	expect_line("reason\tsection .debug_line is truncated", true);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(lines),
-		TEST(kinds),
-		TEST(converting),
-		TEST(of_fragments),
-		TEST(origins),
-		TEST(digests),
-		TEST(known_to_readers),
-		TEST(known_to_all),
-		TEST(permissions_changed),
-		TEST(secret_binary),
-		TEST(many),
-		TEST(further_ids),
-		TEST(ambiguous),
-		TEST(failed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -2,16 +2,13 @@
 #include "fs/answer/stream.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fs/answer/answers.h"
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
+#include "tests/lib/unit.h"
 
 enum {
 	SECOND = 1000000000,
@@ -144,9 +141,8 @@ static size_t waiting(void)
 
 /* ---- Tests ---- */
 
-static void written_and_read(void **state)
+TEST(written_and_read)
 {
-	(void)state;
 	assert_int_equal(write_at(0, "abc"), 0);
 	expect_read(3, "bcd");
 	expect_read(6, "");
@@ -160,10 +156,9 @@ static void written_and_read(void **state)
 	expect_read(8, "");
 }
 
-static void offsets(void **state)
+TEST(offsets)
 {
 	struct call *call = &f.calls[0];
-	(void)state;
 	call->off = -1;
 	assert_int_equal(stream_read(&f.s->stream, call), -EINVAL);
 	call->off = INT64_MAX - (off_t)call->size + 1;
@@ -197,9 +192,8 @@ static void two_more_calls(struct shifted *s)
 }
 
 /* The first of those that wait is next; the other is when that has had its turn, or was interrupted. */
-static void one_at_a_time(void **state)
+TEST(one_at_a_time)
 {
-	(void)state;
 	for (int interrupted = 0; interrupted < 2; interrupted++) {
 		f.s->meanwhile = two_more_calls;
 		assert_int_equal(write_at(0, "a"), 0);
@@ -238,9 +232,8 @@ static void keep_wait(struct shifted *s)
 }
 
 /* The turn has ended before the call is parked: there is nothing to wait for. */
-static void too_late_to_wait(void **state)
+TEST(too_late_to_wait)
 {
-	(void)state;
 	f.s->meanwhile = keep_wait;
 	assert_int_equal(write_at(0, "a"), 0);
 	expect_read(1, "b");
@@ -266,9 +259,8 @@ static void wake_them(struct shifted *s)
 		;
 }
 
-static void woken_at_the_end(void **state)
+TEST(woken_at_the_end)
 {
-	(void)state;
 	f.s->meanwhile = wake_them;
 	assert_int_equal(write_at(0, "a"), 0);
 	expect_read(1, "b");
@@ -294,9 +286,8 @@ static void write_more(struct shifted *s)
 	mutex_unlock(&s->stream.lock);
 }
 
-static void deferred(void **state)
+TEST(deferred)
 {
-	(void)state;
 	assert_int_equal(write_at(0, "abc"), 0);
 	f.s->meanwhile = write_more;
 	expect_read(3, "bcd");
@@ -325,9 +316,8 @@ static void write_apart(struct shifted *s)
 	mutex_unlock(&s->stream.lock);
 }
 
-static void deferred_apart(void **state)
+TEST(deferred_apart)
 {
-	(void)state;
 	assert_int_equal(write_at(0, "a"), 0);
 	f.s->meanwhile = write_apart;
 	expect_read(1, "b");
@@ -341,9 +331,8 @@ static void trim_now(struct shifted *s)
 	assert_int_equal(s->trims, 0);
 }
 
-static void trimmed_when_idle(void **state)
+TEST(trimmed_when_idle)
 {
-	(void)state;
 	assert_int_equal(write_at(0, "a"), 0);
 	f.s->meanwhile = trim_now;
 	expect_read(1, "b");
@@ -360,13 +349,4 @@ static void trimmed_when_idle(void **state)
 	assert_true(stream_is_late(&f.s->stream));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(written_and_read), TEST(offsets),  TEST(one_at_a_time),  TEST(too_late_to_wait),
-		TEST(woken_at_the_end), TEST(deferred), TEST(deferred_apart), TEST(trimmed_when_idle),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

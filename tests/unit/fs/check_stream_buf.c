@@ -5,8 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <errno.h>
+
+#include "tests/lib/unit.h"
 
 /* Answers all input: each byte twice. */
 static void answer(struct stream_buf *buf)
@@ -33,9 +34,8 @@ static void expect(struct stream_buf *buf, uint64_t off, size_t size, const char
 	assert_memory_equal(got.data, want, got.size);
 }
 
-static void answers_follow_the_write(void **state)
+TEST(answers_follow_the_write)
 {
-	(void)state;
 	struct stream_buf buf = {0};
 	put(&buf, 0, "abc");
 	expect(&buf, 3, 100, "aabbcc");
@@ -46,9 +46,8 @@ static void answers_follow_the_write(void **state)
 	stream_buf_deinit(&buf);
 }
 
-static void reading_ahead_takes_nothing(void **state)
+TEST(reading_ahead_takes_nothing)
 {
-	(void)state;
 	struct stream_buf buf = {0};
 	put(&buf, 0, "abc");
 	expect(&buf, 3, 100, "aabbcc");
@@ -57,9 +56,8 @@ static void reading_ahead_takes_nothing(void **state)
 	stream_buf_deinit(&buf);
 }
 
-static void going_back_begins_again(void **state)
+TEST(going_back_begins_again)
 {
-	(void)state;
 	struct stream_buf buf = {0};
 	put(&buf, 0, "abc");
 	expect(&buf, 3, 2, "aa");
@@ -70,9 +68,8 @@ static void going_back_begins_again(void **state)
 	stream_buf_deinit(&buf);
 }
 
-static void appending_takes_what_was_read(void **state)
+TEST(appending_takes_what_was_read)
 {
-	(void)state;
 	struct stream_buf buf = {0};
 	assert_int_equal(stream_buf_write(&buf, 0, true, "ab", 2), 0);
 	answer(&buf);
@@ -83,9 +80,8 @@ static void appending_takes_what_was_read(void **state)
 	stream_buf_deinit(&buf);
 }
 
-static void past_the_end_drops_all(void **state)
+TEST(past_the_end_drops_all)
 {
-	(void)state;
 	struct stream_buf buf = {0};
 	assert_int_equal(stream_buf_write(&buf, 0, false, "abc", 3), 0);
 	assert_int_equal(stream_buf_write(&buf, 1000, false, "d", 1), 0);
@@ -103,9 +99,8 @@ static void write_blocks(struct stream_buf *buf, const char *block, size_t size,
 		assert_int_equal(stream_buf_write(buf, i * size, false, block, size), 0);
 }
 
-static void input_is_bounded(void **state)
+TEST(input_is_bounded)
 {
-	(void)state;
 	enum { BLOCK = 1 << 20 };
 	struct stream_buf buf = {0};
 	char *block = calloc(1, BLOCK);
@@ -118,9 +113,8 @@ static void input_is_bounded(void **state)
 	free(block);
 }
 
-static void users_are_bounded(void **state)
+TEST(users_are_bounded)
 {
-	(void)state;
 	enum { BLOCK = 1 << 20 };
 	struct accounts accounts;
 	accounts_init(&accounts);
@@ -146,9 +140,8 @@ static void users_are_bounded(void **state)
 }
 
 /* Of endless answers the oldest go, and who goes back to them is told. */
-static void results_are_bounded(void **state)
+TEST(results_are_bounded)
 {
-	(void)state;
 	enum { BLOCK = 1 << 20, N = STREAM_KEPT_MAX / BLOCK + 20 };
 	struct stream_buf buf = {0};
 	char *block = calloc(1, BLOCK);
@@ -181,9 +174,8 @@ static void results_are_bounded(void **state)
 }
 
 /* When their user is short of memory, only what programs may have read ahead is kept. */
-static void results_make_room_for_others(void **state)
+TEST(results_make_room_for_others)
 {
-	(void)state;
 	enum { BLOCK = 1 << 20, N = 16, MUCH = ACCOUNT_FILES_MAX / 4 };
 	struct accounts accounts;
 	accounts_init(&accounts);
@@ -210,9 +202,8 @@ static void results_make_room_for_others(void **state)
 	free(block);
 }
 
-static void no_results_without_end(void **state)
+TEST(no_results_without_end)
 {
-	(void)state;
 	struct accounts accounts;
 	accounts_init(&accounts);
 	struct account *account = account_get(&accounts, 1);
@@ -226,9 +217,8 @@ static void no_results_without_end(void **state)
 }
 
 /* Results that are dropped a few at a time are not moved each time, and read right. */
-static void dropped_by_bits(void **state)
+TEST(dropped_by_bits)
 {
-	(void)state;
 	enum { N = 1000 };
 	struct stream_buf buf = {0};
 	char text[N];
@@ -254,9 +244,8 @@ static void dropped_by_bits(void **state)
 }
 
 /* A read far ahead would have all answers made and none of them read. */
-static void far_ahead_is_refused(void **state)
+TEST(far_ahead_is_refused)
 {
-	(void)state;
 	struct stream_buf buf = {0};
 	assert_int_equal(stream_buf_seek(&buf, 1ULL << 40), 0); /* nothing is left to be answered: the end */
 	assert_int_equal(stream_buf_write(&buf, 0, false, "abc", 3), 0);
@@ -266,23 +255,4 @@ static void far_ahead_is_refused(void **state)
 	answer(&buf);
 	expect(&buf, 3, 9, "aabbcc");
 	stream_buf_deinit(&buf);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_follow_the_write),
-		cmocka_unit_test(reading_ahead_takes_nothing),
-		cmocka_unit_test(going_back_begins_again),
-		cmocka_unit_test(appending_takes_what_was_read),
-		cmocka_unit_test(past_the_end_drops_all),
-		cmocka_unit_test(input_is_bounded),
-		cmocka_unit_test(users_are_bounded),
-		cmocka_unit_test(results_are_bounded),
-		cmocka_unit_test(results_make_room_for_others),
-		cmocka_unit_test(no_results_without_end),
-		cmocka_unit_test(dropped_by_bits),
-		cmocka_unit_test(far_ahead_is_refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <fuse_lowlevel.h>
 #include "fs/tree/open_file.h"
+#include "tests/lib/unit.h"
 
 static const uint64_t INO = 5, LARGEST = STREAM_OFFSET_MAX - 1; /* the offset of a byte that may be written */
 static const struct stat stream_attr = {.st_mode = S_IFREG | 0644, .st_ino = 5};
@@ -59,7 +58,7 @@ static uint64_t next_after(uint64_t before)
 	return offset;
 }
 
-static void each_is_further(void **state)
+TEST(each_is_further)
 {
 	struct parts *p = *state;
 	uint64_t last = LARGEST;
@@ -71,7 +70,7 @@ static void each_is_further(void **state)
 }
 
 /* A write at the end of the file is at an offset of the last notification, and the next is beyond it. */
-static void beyond_what_was_appended(void **state)
+TEST(beyond_what_was_appended)
 {
 	struct parts *p = *state;
 	uint64_t last = LARGEST;
@@ -85,7 +84,7 @@ static void beyond_what_was_appended(void **state)
 }
 
 /* A write within the file only when the kernel was told another size since. */
-static void once_for_each_size(void **state)
+TEST(once_for_each_size)
 {
 	struct parts *p = *state;
 	stream_size_written(&p->tree, INO, &p->file, 0);
@@ -98,7 +97,7 @@ static void once_for_each_size(void **state)
 }
 
 /* Only of q and log, which can be written; and what cannot be notified is done by the next write. */
-static void not_done(void **state)
+TEST(not_done)
 {
 	struct parts *p = *state;
 	const struct stat others[] = {{.st_mode = S_IFREG | 0444, .st_ino = 5},
@@ -123,13 +122,4 @@ static void not_done(void **state)
 	assert_int_equal(notified, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(each_is_further, begin),
-		cmocka_unit_test_setup(beyond_what_was_appended, begin),
-		cmocka_unit_test_setup(once_for_each_size, begin),
-		cmocka_unit_test_setup(not_done, begin),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(begin, NULL)

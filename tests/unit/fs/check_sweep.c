@@ -5,18 +5,15 @@
 #include "sweep_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/scan/index_store.h"
+#include "tests/lib/unit.h"
 
 /* ---- By path ---- */
 
@@ -60,7 +57,7 @@ static size_t count_path_dirs(struct scanned_source *s)
 
 /* ---- Walks ---- */
 
-static void kinds_of_files(void **state)
+TEST(kinds_of_files)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
@@ -101,7 +98,7 @@ static void kinds_of_files(void **state)
 }
 
 /* What did not change is not opened again, also by the next daemon; what did is. */
-static void opened_once(void **state)
+TEST(opened_once)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
@@ -130,7 +127,7 @@ static void opened_once(void **state)
 }
 
 /* A walk that could not see all drops nothing. */
-static void incomplete(void **state)
+TEST(incomplete)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
@@ -163,7 +160,7 @@ static void expect_followed(bool any, bool complete, bool has_servers)
 }
 
 /* What is done after each walk, after a complete one, and when there are servers. */
-static void after_walks(void **state)
+TEST(after_walks)
 {
 	static char servers;
 	struct scanned_source *s = *state;
@@ -184,7 +181,7 @@ static void after_walks(void **state)
 }
 
 /* by-path has the directories, however their names begin. */
-static void paths(void **state)
+TEST(paths)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "a", 0755);
@@ -221,7 +218,7 @@ static void paths(void **state)
 
 /* ---- Who may read ---- */
 
-static void readable_as_there(void **state)
+TEST(readable_as_there)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "open", 0755);
@@ -256,7 +253,7 @@ static void readable_as_there(void **state)
 
 /* ---- Failures ---- */
 
-static void failures_of_files(void **state)
+TEST(failures_of_files)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
@@ -298,7 +295,7 @@ static void failures_of_files(void **state)
 }
 
 /* A fault of the machine says nothing of the file: it keeps what it had, and is looked at again. */
-static void faults_of_the_machine(void **state)
+TEST(faults_of_the_machine)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
@@ -324,7 +321,7 @@ static void faults_of_the_machine(void **state)
 }
 
 /* A file that cannot be opened: of some reasons it is known that it hides no image. */
-static void unopened(void **state)
+TEST(unopened)
 {
 	static const struct {
 		int err, outcome;
@@ -356,7 +353,7 @@ static void unopened(void **state)
 }
 
 /* Without a worker nothing more is opened, and at the end of the daemon nothing more is logged. */
-static void ends_early(void **state)
+TEST(ends_early)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
@@ -385,7 +382,7 @@ static void ends_early(void **state)
 
 /* ---- Several sources ---- */
 
-static void several_sources(void **state)
+TEST(several_sources)
 {
 	struct scanned_source *s = *state;
 	char one[128], two[128], files[1024];
@@ -449,20 +446,4 @@ static void several_sources(void **state)
 	assert_int_equal(s->scan.index.files.n, 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SWEEP_TEST(kinds_of_files),
-		SWEEP_TEST(opened_once),
-		SWEEP_TEST(incomplete),
-		SWEEP_TEST(after_walks),
-		SWEEP_TEST(paths),
-		SWEEP_TEST(readable_as_there),
-		SWEEP_TEST(failures_of_files),
-		SWEEP_TEST(faults_of_the_machine),
-		SWEEP_TEST(unopened),
-		SWEEP_TEST(ends_early),
-		SWEEP_TEST(several_sources),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(sweep_set_up, sweep_tear_down)

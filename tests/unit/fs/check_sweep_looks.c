@@ -5,20 +5,17 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
 #include "fs/images/image_find.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 static bool is_hashing(struct scanned_source *s)
 {
@@ -64,7 +61,7 @@ static void stop_hashing(struct scanned_source *s)
 }
 
 /* Files without an id are hashed beside the walks. */
-static void hashed(void **state)
+TEST(hashed)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "#\n01 Eh\n02 Eht");
@@ -96,7 +93,7 @@ static void hashed(void **state)
 }
 
 /* What changed or went meanwhile has no result. */
-static void hashed_too_late(void **state)
+TEST(hashed_too_late)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "#\n01 Eh");
@@ -123,7 +120,7 @@ static void hashed_too_late(void **state)
 
 /* ---- Looks ---- */
 
-static void events(void **state)
+TEST(events)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
@@ -153,7 +150,7 @@ static void events(void **state)
 	expect_files(s, "03 sub/c dwrf 444\n04 sub/e dwrf 444\n05 sub/a dwrf+code 444\n");
 }
 
-static void events_of_directories(void **state)
+TEST(events_of_directories)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "old", 0755);
@@ -192,7 +189,7 @@ static void events_of_directories(void **state)
 }
 
 /* What a look cannot decide is left to a walk. */
-static void events_that_need_a_walk(void **state)
+TEST(events_that_need_a_walk)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
@@ -229,7 +226,7 @@ const struct fuse_ctx *fuse_req_ctx(fuse_req_t req)
 }
 
 /* A call that waits since the file of its image was replaced is handed to a runner. */
-static void events_of_replaced_files(void **state)
+TEST(events_of_replaced_files)
 {
 	struct scanned_source *s = *state;
 	struct images *images = &s->f->images;
@@ -254,15 +251,4 @@ static void events_of_replaced_files(void **state)
 	runners_deinit(&runners);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SWEEP_TEST(hashed),
-		SWEEP_TEST(hashed_too_late),
-		SWEEP_TEST(events),
-		SWEEP_TEST(events_of_replaced_files),
-		SWEEP_TEST(events_of_directories),
-		SWEEP_TEST(events_that_need_a_walk),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(sweep_set_up, sweep_tear_down)

@@ -4,20 +4,18 @@
  */
 #include "sweep_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 #define CUT_ID "00112233445566778899aabbccddeeff"
 
 /* ---- Names ---- */
 
-static void links_to_files(void **state)
+TEST(links_to_files)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "lib", 0755);
@@ -37,7 +35,7 @@ static void links_to_files(void **state)
 }
 
 /* Files that are called by their id have the name that they tell, compressed ones that without the suffix. */
-static void titles_of_files(void **state)
+TEST(titles_of_files)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "00", 0755);
@@ -55,7 +53,7 @@ static void titles_of_files(void **state)
 }
 
 /* In a source alone the text of such links says the name of a program that is elsewhere. */
-static void titles_of_links(void **state)
+TEST(titles_of_links)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, ".build-id", 0755);
@@ -75,7 +73,7 @@ static void titles_of_links(void **state)
 }
 
 /* PROGRAM.gsym of another build than PROGRAM is told of once, when it is new. */
-static void gsym_beside_programs(void **state)
+TEST(gsym_beside_programs)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "foreign", "02 Ed");
@@ -106,7 +104,7 @@ static void gsym_beside_programs(void **state)
 
 /* ---- Truncated ids ---- */
 
-static void truncated_ids(void **state)
+TEST(truncated_ids)
 {
 	struct scanned_source *s = *state;
 	make_file(s, "a.sym", CUT_ID " Bc");
@@ -154,7 +152,7 @@ static void known_again(struct scanned_source *s)
 }
 
 /* Each allocation of a walk fails in turn: the next walk knows everything, and nothing is leaked. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
@@ -176,11 +174,4 @@ static void without_memory(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SWEEP_TEST(links_to_files),       SWEEP_TEST(titles_of_files), SWEEP_TEST(titles_of_links),
-		SWEEP_TEST(gsym_beside_programs), SWEEP_TEST(truncated_ids),   SWEEP_TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(sweep_set_up, sweep_tear_down)

@@ -1,15 +1,14 @@
 /* Paths that are ids, and names in links that are called so. */
 #include "fs/scan/titles.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 #define ID "66b3aabbccddeeff00112233445566778899aabb"
 
-static void paths(void **state)
+TEST(paths)
 {
 	static const char *const yes[] = {
 		ID,
@@ -32,7 +31,6 @@ static void paths(void **state)
 		"b3aabbccddeeff00112233445566778899aabb.debug",
 		"67/b3aabbccddeeff00112233445566778899aabb.debug",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
 		print_message("%s\n", yes[i]);
 		assert_true(path_is_called_by_id(yes[i], ID));
@@ -45,10 +43,9 @@ static void paths(void **state)
 	assert_false(path_is_called_by_id("xxh3-0011223344556677", "xxh3-0011223344556677"));
 }
 
-static void build_ids(void **state)
+TEST(build_ids)
 {
 	char id[ID_TEXT_SIZE], text[2 * ID_TEXT_SIZE];
-	(void)state;
 	assert_true(path_build_id(".build-id/66/b3aabbccddeeff00112233445566778899aabb", id));
 	assert_string_equal(id, ID);
 	assert_true(path_build_id("66/b3aabbccddeeff00112233445566778899aabb.debug", id));
@@ -65,7 +62,7 @@ static void build_ids(void **state)
 	assert_false(path_build_id(text, id));
 }
 
-static void links(void **state)
+TEST(links)
 {
 	static const char *const rows[][2] = {
 		{"../../../../../usr/bin/ls", "ls"},
@@ -77,7 +74,6 @@ static void links(void **state)
 		{"..", NULL},
 		{"/usr/bin/a\nb", NULL},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char target[128];
 		snprintf(target, sizeof(target), "%s", rows[i][0]);
@@ -88,14 +84,4 @@ static void links(void **state)
 		else
 			assert_null(title);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths),
-		cmocka_unit_test(build_ids),
-		cmocka_unit_test(links),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,17 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "fs/answer/tsv_file.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/stream_size.h"
 #include "gsym/base/text_buf.h"
+#include "tests/lib/unit.h"
 
 /* ---- In place of what is read and written ---- */
 
@@ -127,8 +124,6 @@ static int set_up(void **state)
 	return files_set_up(state);
 }
 
-#define READ_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, files_tear_down)
-
 /* ---- Reading ---- */
 
 static const struct window {
@@ -150,10 +145,9 @@ static void read_windows(uint64_t ino)
 	}
 }
 
-static void answers_of_addresses(void **state)
+TEST(answers_of_addresses)
 {
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	open_image(ID);
 	uint64_t answer = found(image, "0x1010");
 	unsigned n = made.n;
@@ -166,14 +160,13 @@ static void answers_of_addresses(void **state)
 }
 
 /* Content that was dropped is made again, for the same request. */
-static void answers_made_again(void **state)
+TEST(answers_made_again)
 {
 	static const struct {
 		int err;
 		int reply;
 	} rows[] = {{-ENOENT, EIO}, {-EIO, EIO}, {-ENOMEM, ENOMEM}};
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	t.tree.nodes.content_max = 0;
 	struct handle *handle = open_image(ID);
 	uint64_t answer = found(image, "0x1010");
@@ -195,11 +188,10 @@ static void answers_made_again(void **state)
 }
 
 /* An image that was closed meanwhile is waited for, and may fail. */
-static void answers_of_closed_images(void **state)
+TEST(answers_of_closed_images)
 {
 	uint64_t image = found(INO_ROOT, ID);
 	struct revision *rev = current(t.f);
-	(void)state;
 	t.tree.nodes.content_max = 0;
 	struct handle *handle = open_image(ID);
 	uint64_t answer = found(image, "0x1010");
@@ -224,11 +216,10 @@ static void answers_of_closed_images(void **state)
 	assert_int_equal(made.n, 0);
 }
 
-static void no_files(void **state)
+TEST(no_files)
 {
 	uint64_t image = found(INO_ROOT, ID);
 	uint64_t load = found(found(image, "base"), "0x7000");
-	(void)state;
 	open_image(ID);
 	const struct {
 		uint64_t ino;
@@ -245,12 +236,11 @@ static void no_files(void **state)
 }
 
 /* An open file keeps what it had, however it came to it. */
-static void kept_content(void **state)
+TEST(kept_content)
 {
 	struct content *content = content_new("answer", 6);
 	uint64_t status = found(INO_ROOT, "status");
 	struct open_file *file;
-	(void)state;
 	assert_int_equal(
 		open_file_new(&t.tree.open_files, &(struct open_file){.content = content}, OWNER, &file), 0);
 	replies.as.fh = (uintptr_t)file;
@@ -269,10 +259,9 @@ static void kept_content(void **state)
 }
 
 /* What a file holds that is opened for direct I/O never gets into the page cache, which all share. */
-static void pages(void **state)
+TEST(pages)
 {
 	static const char *const names[] = {"q", "log", "README"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		uint64_t ino = found(INO_ROOT, names[i]);
 		open_ino(ino, O_RDONLY);
@@ -298,9 +287,8 @@ static void release_meanwhile(const struct call *call)
 	assert_int_equal(atomic_load(&file->refs), 1);
 }
 
-static void streams(void **state)
+TEST(streams)
 {
-	(void)state;
 	open_ino(INO_BATCH, O_RDWR);
 	read_at(INO_BATCH, 100, 0);
 	replied_with("answers");
@@ -320,11 +308,10 @@ static void streams(void **state)
 	assert_int_equal(open_files_count(&t.tree.open_files), 0);
 }
 
-static void tables(void **state)
+TEST(tables)
 {
 	static char table;
 	struct open_file *file;
-	(void)state;
 	assert_int_equal(open_file_new(&t.tree.open_files,
 				       &(struct open_file){.table = (struct tsv_file *)&table}, OWNER, &file),
 			 0);
@@ -340,11 +327,10 @@ static void tables(void **state)
 }
 
 /* Of an image.gsym whose file was cut short the reader gets an error, and it is reported. */
-static void image_files(void **state)
+TEST(image_files)
 {
 	uint64_t image = found(INO_ROOT, ID);
 	struct revision *rev = current(t.f);
-	(void)state;
 	struct handle *handle = open_image(ID);
 	handle->gsym.data = (const void *)"answer";
 	handle->gsym.size = 6;
@@ -392,7 +378,7 @@ static void write_at(uint64_t ino, const char *bytes, off_t off, int flags)
 	assert_int_equal(replies.n, 1);
 }
 
-static void writes(void **state)
+TEST(writes)
 {
 	static const struct {
 		const char *bytes;
@@ -407,7 +393,6 @@ static void writes(void **state)
 		{"", 9, O_WRONLY, 0},
 		{"0", INT64_MAX, O_WRONLY, 0},
 	};
-	(void)state;
 	open_ino(INO_BATCH, O_RDWR);
 	struct open_file *file = last_file();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -429,10 +414,9 @@ static void writes(void **state)
 }
 
 /* A write that fails tells nothing of sizes. */
-static void failed_writes(void **state)
+TEST(failed_writes)
 {
 	uint64_t readme = found(INO_ROOT, "README");
-	(void)state;
 	open_ino(INO_BATCH, O_RDWR);
 	write_at(INO_BATCH, "0x10\n", -1, O_WRONLY);
 	failed_with(EINVAL);
@@ -467,11 +451,10 @@ static void set_attributes(uint64_t ino, int which)
 }
 
 /* A shell may empty what is written to, which is always empty. */
-static void emptied(void **state)
+TEST(emptied)
 {
 	uint64_t image = found(INO_ROOT, ID);
 	uint64_t load = found(found(image, "base"), "0x7000");
-	(void)state;
 	const uint64_t streams[] = {INO_BATCH, found(INO_ROOT, "q.json"), found(INO_ROOT, "log"),
 				    found(image, "q"), found(load, "q")};
 	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
@@ -486,10 +469,9 @@ static void emptied(void **state)
 	}
 }
 
-static void not_set(void **state)
+TEST(not_set)
 {
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	open_image(ID);
 	const struct {
 		uint64_t ino;
@@ -516,22 +498,4 @@ static void not_set(void **state)
 	assert_int_equal(atomic_load(&t.tree.sizes_told), told);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		READ_TEST(answers_of_addresses),
-		READ_TEST(answers_made_again),
-		READ_TEST(answers_of_closed_images),
-		READ_TEST(no_files),
-		READ_TEST(kept_content),
-		READ_TEST(pages),
-		READ_TEST(streams),
-		READ_TEST(tables),
-		READ_TEST(image_files),
-		READ_TEST(writes),
-		READ_TEST(failed_writes),
-		READ_TEST(emptied),
-		READ_TEST(not_set),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, files_tear_down)

@@ -2,13 +2,9 @@
 #include "tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
@@ -16,6 +12,7 @@
 #include "fs/images/stable.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/getattr.h"
+#include "tests/lib/unit.h"
 
 static struct stat st;
 static double timeout;
@@ -61,7 +58,7 @@ static void is_of_image(mode_t mode)
 
 /* ---- The root ---- */
 
-static void root(void **state)
+TEST(root)
 {
 	static const struct {
 		const char *name;
@@ -75,7 +72,6 @@ static void root(void **state)
 		{"log", 0, S_IFREG | 0666, TIMEOUT_FIXED},
 		{"README", 0, S_IFREG | 0444, TIMEOUT_FIXED},
 	};
-	(void)state;
 	attr_of(INO_ROOT);
 	is_own(S_IFDIR | 0555);
 	assert_int_equal(st.st_ino, INO_ROOT);
@@ -93,9 +89,8 @@ static void root(void **state)
 }
 
 /* Directories of divided ids, for every first byte. */
-static void divided_ids(void **state)
+TEST(divided_ids)
 {
-	(void)state;
 	for (unsigned i = 0; i < 256; i++) {
 		attr_of(INO_BUILD_ID + i);
 		is_own(S_IFDIR | 0555);
@@ -107,9 +102,8 @@ static void divided_ids(void **state)
 }
 
 /* A snapshot has the size of its content, and the number of the file that it is of. */
-static void snapshots(void **state)
+TEST(snapshots)
 {
-	(void)state;
 	uint64_t status = found(INO_ROOT, "status"), shown = entry.attr.st_ino;
 	off_t size = entry.attr.st_size;
 	assert_int_not_equal(status, shown);
@@ -124,9 +118,8 @@ static void snapshots(void **state)
 
 /* ---- Images ---- */
 
-static void image(void **state)
+TEST(image)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	scan_over();
 	uint64_t dir = found(INO_ROOT, ID);
@@ -156,9 +149,8 @@ static void image(void **state)
 }
 
 /* What the table of nodes has. */
-static void looked_up(void **state)
+TEST(looked_up)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	scan_over();
 	uint64_t dir = found(INO_ROOT, ID);
@@ -193,9 +185,8 @@ static void is_link(uint64_t ino, const char *text)
 	assert_true(timeout == TIMEOUT_FIXED);
 }
 
-static void links(void **state)
+TEST(links)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	put_two();
 	scan_over();
@@ -206,9 +197,8 @@ static void links(void **state)
 	is_link(found(found(INO_BY_PATH, "fat"), OTHER_ID), "../../" OTHER_ID);
 }
 
-static void directories(void **state)
+TEST(directories)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	put_two();
 	enter_dir("sub", t.f->top, 0510);
@@ -234,10 +224,9 @@ static void directories(void **state)
 }
 
 /* Before SOURCE was looked at, by-path is there, closed to others. */
-static void before_the_scan(void **state)
+TEST(before_the_scan)
 {
 	struct images images, *before = t.tree.images;
-	(void)state;
 	images_init(&images);
 	t.tree.images = &images;
 	attr_of(INO_BY_PATH);
@@ -251,9 +240,8 @@ static void before_the_scan(void **state)
 
 /* ---- What is not there ---- */
 
-static void unknown(void **state)
+TEST(unknown)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	scan_over();
 	const uint64_t inos[] = {
@@ -277,9 +265,8 @@ static void unknown(void **state)
 }
 
 /* Of another version of the image than the present one. */
-static void replaced(void **state)
+TEST(replaced)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	scan_over();
 	uint64_t dir = found(INO_ROOT, ID), q = found(dir, "q"), rva = found(dir, "rva");
@@ -294,9 +281,8 @@ static void replaced(void **state)
 }
 
 /* Attributes of a file that is made for each stat need memory. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
-	(void)state;
 	put_new(t.f, mirrored());
 	scan_over();
 	const uint64_t inos[] = {found(INO_ROOT, "README"), found(found(INO_ROOT, ID), "status")};
@@ -308,12 +294,4 @@ static void without_memory(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(root),      TEST(divided_ids), TEST(snapshots),      TEST(image),
-		TEST(looked_up), TEST(links),       TEST(directories),    TEST(before_the_scan),
-		TEST(unknown),   TEST(replaced),    TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(tree_set_up, tree_tear_down)

@@ -1,17 +1,12 @@
 /* Listings of a small tree: what is in them for whom, and where one goes on after a reply that was full. */
+#include "tests/lib/unit.h"
 #include "tree_lookup_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include "fs/tree/ops.h"
 
-static void listings(void **state)
+TEST(listings)
 {
 	uint32_t top = t.f->top;
-	(void)state;
 	lists(INO_ROOT, ". .. by-name q log metrics status README by-path ");
 	lists(INO_BY_NAME, ". .. ");
 	lists(INO_BY_PATH, ". .. ");
@@ -45,10 +40,9 @@ static void listings(void **state)
 }
 
 /* A reply that all entries just fit into has them; with attributes it tells the kernel sizes of q and log. */
-static void exact_replies(void **state)
+TEST(exact_replies)
 {
 	struct fuse_file_info info = {0};
-	(void)state;
 	for (int plus = 0; plus < 2; plus++) {
 		void (*list)(fuse_req_t, fuse_ino_t, size_t, off_t, struct fuse_file_info *) =
 			plus ? ops_readdirplus : ops_readdir;
@@ -68,10 +62,9 @@ static void exact_replies(void **state)
 }
 
 /* What is gone is not listed any more, and what is hidden not for others. */
-static void changed_listings(void **state)
+TEST(changed_listings)
 {
 	uint32_t top = t.f->top;
-	(void)state;
 	put_new(t.f, debug_file());
 	put_two();
 	enter_dir("private", top, 0500);
@@ -98,12 +91,4 @@ static void changed_listings(void **state)
 	missing(INO_BY_PATH, "private");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(listings),
-		TEST(exact_replies),
-		TEST(changed_listings),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(tree_set_up, tree_tear_down)

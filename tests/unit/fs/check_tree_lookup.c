@@ -5,27 +5,23 @@
 #include "tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 /* ---- The root ---- */
 
-static void names_of_the_root(void **state)
+TEST(names_of_the_root)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	assert_int_equal(found(INO_ROOT, "by-name"), INO_BY_NAME);
 	found(INO_ROOT, "README");
@@ -49,9 +45,8 @@ static void names_of_the_root(void **state)
 	assert_true(entry.entry_timeout == TIMEOUT_IMAGE); /* now and later */
 }
 
-static void other_spellings(void **state)
+TEST(other_spellings)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t upper = found(INO_ROOT, "0123456789ABCDEF");
@@ -67,9 +62,8 @@ static void other_spellings(void **state)
 }
 
 /* As .build-id has them: the first byte, then the rest. */
-static void divided_ids(void **state)
+TEST(divided_ids)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	waits(INO_ROOT, "01");
 	waits(INO_ROOT, "02");
@@ -110,10 +104,9 @@ static void divided_ids(void **state)
 	missing(INO_ROOT, "7F");
 }
 
-static void impossible_names(void **state)
+TEST(impossible_names)
 {
 	char name[NAME_BYTES_MAX + 2];
-	(void)state;
 	scan_over();
 	memset(name, 'a', sizeof(name));
 	name[NAME_BYTES_MAX + 1] = 0;
@@ -131,9 +124,8 @@ static void impossible_names(void **state)
 
 /* ---- by-name ---- */
 
-static void by_name(void **state)
+TEST(by_name)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	waits(INO_BY_NAME, "other");
 	uint64_t name = found(INO_BY_NAME, "debug");
@@ -153,9 +145,8 @@ static void by_name(void **state)
 }
 
 /* Of a file in a directory that only its owner may search. */
-static void hidden_names(void **state)
+TEST(hidden_names)
 {
-	(void)state;
 	enter_dir("private", t.f->top, 0500);
 	put_new(t.f, debug_file());
 	scan_over();
@@ -172,9 +163,8 @@ static void hidden_names(void **state)
 }
 
 /* Of one that others may search but not list, who knows the name finds it. */
-static void unlisted_names(void **state)
+TEST(unlisted_names)
 {
-	(void)state;
 	enter_dir("searched", t.f->top, 0511);
 	put_new(t.f, debug_file());
 	scan_over();
@@ -187,9 +177,8 @@ static void unlisted_names(void **state)
 }
 
 /* An address below a name means the only file of that name. */
-static void addresses_of_names(void **state)
+TEST(addresses_of_names)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t name = found(INO_BY_NAME, "debug");
@@ -220,9 +209,8 @@ static void addresses_of_names(void **state)
 
 /* ---- by-path ---- */
 
-static void by_path(void **state)
+TEST(by_path)
 {
-	(void)state;
 	waits(INO_BY_PATH, "sub");
 	uint32_t top = t.f->top;
 	put_new(t.f, debug_file());
@@ -243,9 +231,8 @@ static void by_path(void **state)
 }
 
 /* A file with two images is a directory. */
-static void files_of_two_images(void **state)
+TEST(files_of_two_images)
 {
-	(void)state;
 	put_two();
 	uint64_t fat = found(INO_BY_PATH, "fat");
 	assert_int_equal(ino_kind(fat), NODE_PATH_FAT);
@@ -262,9 +249,8 @@ static void files_of_two_images(void **state)
 
 /* ---- In an image ---- */
 
-static void answers_of_an_image(void **state)
+TEST(answers_of_an_image)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t image = found(INO_ROOT, ID);
@@ -303,9 +289,8 @@ static void answers_of_an_image(void **state)
 	assert_int_equal(nodes_count(&t.tree.nodes).used, used + 1);
 }
 
-static void contexts(void **state)
+TEST(contexts)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t image = found(INO_ROOT, ID);
@@ -337,11 +322,10 @@ static void contexts(void **state)
 }
 
 /* Before an image is converted, its fragments may have the answer. */
-static void early_answers(void **state)
+TEST(early_answers)
 {
 	struct handle *fragments[3];
 	struct list dropped;
-	(void)state;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t image = found(INO_ROOT, ID);
@@ -390,9 +374,8 @@ static void fails_without_memory(uint64_t in, const char *name)
 		fail_msg("'%s' is not there", name);
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t image = found(INO_ROOT, ID), base = found(image, "base"), name = found(INO_BY_NAME, "debug");
@@ -405,23 +388,4 @@ static void without_memory(void **state)
 	fails_without_memory(INO_ROOT, "status");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(names_of_the_root),
-		TEST(other_spellings),
-		TEST(divided_ids),
-		TEST(impossible_names),
-		TEST(by_name),
-		TEST(hidden_names),
-		TEST(unlisted_names),
-		TEST(addresses_of_names),
-		TEST(by_path),
-		TEST(files_of_two_images),
-		TEST(answers_of_an_image),
-		TEST(contexts),
-		TEST(early_answers),
-		TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(tree_set_up, tree_tear_down)

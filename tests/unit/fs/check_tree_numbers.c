@@ -2,18 +2,15 @@
 #include "tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/by_handle.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 static int itself(uint64_t ino)
 {
@@ -39,10 +36,9 @@ static void known_by_number(uint64_t parent, const char *name)
 	assert_true(entry.entry_timeout == TIMEOUT_FIXED);
 }
 
-static void everything_by_number(void **state)
+TEST(everything_by_number)
 {
 	uint32_t top = t.f->top;
-	(void)state;
 	put_new(t.f, debug_file());
 	put_two();
 	enter_dir("sub", top, 0555);
@@ -94,9 +90,8 @@ static void everything_by_number(void **state)
 }
 
 /* An answer that the kernel has forgotten is made again, and a snapshot. */
-static void forgotten(void **state)
+TEST(forgotten)
 {
-	(void)state;
 	put_new(t.f, program_file(SOURCE_DWARF));
 	scan_over();
 	struct handle *handle = open_image(ID);
@@ -140,9 +135,8 @@ static void forgotten(void **state)
 }
 
 /* What a daemon before this one gave out may be found by the first scan, or never. */
-static void of_a_former_daemon(void **state)
+TEST(of_a_former_daemon)
 {
-	(void)state;
 	const uint64_t numbers[] = {
 		ino_make(NODE_IMAGE, 77, 1 << CODE_BITS),
 		ino_make(NODE_IMAGE_FILE, 77, 1 << CODE_BITS),
@@ -172,9 +166,8 @@ static void of_a_former_daemon(void **state)
 }
 
 /* A debug file alone may be completed by the first scan, and has other answers then. */
-static void answers_of_debug_files(void **state)
+TEST(answers_of_debug_files)
 {
-	(void)state;
 	put_new(t.f, debug_file());
 	put_as(t.f, OTHER_ID, WITH(program_file(SOURCE_DWARF), w.ino = 50));
 	uint64_t debug = ino_a(found(INO_ROOT, ID)), program = ino_a(found(INO_ROOT, OTHER_ID));
@@ -192,13 +185,4 @@ static void answers_of_debug_files(void **state)
 	assert_int_equal(made.address, 0x1010);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(everything_by_number),
-		TEST(forgotten),
-		TEST(of_a_former_daemon),
-		TEST(answers_of_debug_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(tree_set_up, tree_tear_down)

@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "fs/tree/attr.h"
 #include "fs/tree/opening.h"
+#include "tests/lib/unit.h"
 
 /* Of files that keep nothing themselves, or what lies in the page cache. */
 static void opened_kept(bool keeps_file)
@@ -63,11 +60,10 @@ static void opens_stream(uint64_t ino, struct image *image, const struct request
 	opened_stream.fails = false;
 }
 
-static void streams_of_the_root(void **state)
+TEST(streams_of_the_root)
 {
 	const struct request q = batch_of((uint32_t)(found(INO_ROOT, "q") - INO_BATCH));
 	const struct request json = batch_of((uint32_t)(found(INO_ROOT, "q.json") - INO_BATCH));
-	(void)state;
 	assert_int_not_equal(q.format, json.format);
 	opens_stream(INO_BATCH, NULL, &q);
 	opens_stream(found(INO_ROOT, "q.json"), NULL, &json);
@@ -76,12 +72,11 @@ static void streams_of_the_root(void **state)
 	open_fails(INO_BATCH + BATCH_CODES, O_RDONLY, ESTALE);
 }
 
-static void streams_of_an_image(void **state)
+TEST(streams_of_an_image)
 {
 	uint64_t dir = found(INO_ROOT, ID), rva = found(dir, "rva");
 	struct image *image = current(t.f)->image;
 	struct request request;
-	(void)state;
 	name_parse(PLACE_IMAGE, &(struct context){.space = SPACE_LINK}, "q.json", &request);
 	opens_stream(found(dir, "q.json"), image, &request);
 	name_parse(PLACE_IMAGE, &(struct context){.space = SPACE_RVA}, "q", &request);
@@ -89,10 +84,9 @@ static void streams_of_an_image(void **state)
 }
 
 /* Below base/<load>, where the table of nodes knows it. */
-static void streams_of_a_load_address(void **state)
+TEST(streams_of_a_load_address)
 {
 	uint64_t load = found(found(found(INO_ROOT, ID), "base"), "0x7000");
-	(void)state;
 	uint64_t q = found(load, "q");
 	open_ino(q, O_RDWR);
 	opened_direct();
@@ -104,9 +98,8 @@ static void streams_of_a_load_address(void **state)
 }
 
 /* O_TRUNC has the kernel believe in a size, which is counted, whatever the file is. */
-static void truncated(void **state)
+TEST(truncated)
 {
-	(void)state;
 	found(INO_ROOT, "q");
 	uint64_t told = atomic_load(&t.tree.sizes_told);
 	open_ino(INO_BATCH, O_RDWR);
@@ -127,10 +120,9 @@ static void written(uint64_t ino)
 		open_fails(ino, flags[i], EROFS);
 }
 
-static void answers_of_addresses(void **state)
+TEST(answers_of_addresses)
 {
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	open_image(ID);
 	uint64_t answer = found(image, "0x1010");
 	open_ino(answer, O_RDONLY);
@@ -146,10 +138,9 @@ static void answers_of_addresses(void **state)
 }
 
 /* What is no file, or no longer one. */
-static void no_files(void **state)
+TEST(no_files)
 {
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	open_fails(INO_ROOT, O_RDONLY, ESTALE);
 	open_fails(INO_BY_NAME, O_RDONLY, EISDIR);
 	open_fails(INO_BY_PATH, O_RDONLY, EISDIR);
@@ -163,11 +154,10 @@ static void no_files(void **state)
 }
 
 /* Files that are made when they are opened. */
-static void made_files(void **state)
+TEST(made_files)
 {
 	uint64_t image = found(INO_ROOT, ID), readme = found(INO_ROOT, "README"),
 		 status = found(image, "status");
-	(void)state;
 	open_ino(readme, O_RDONLY);
 	opened_direct();
 	assert_non_null(last_file()->content);
@@ -180,9 +170,8 @@ static void made_files(void **state)
 	written(status);
 }
 
-static void snapshots(void **state)
+TEST(snapshots)
 {
-	(void)state;
 	uint64_t status = found(INO_ROOT, "status");
 	open_ino(status, O_RDONLY);
 	opened_kept(true);
@@ -198,10 +187,9 @@ static void snapshots(void **state)
 	open_fails(found(INO_ROOT, "status"), O_RDONLY, ESTALE);
 }
 
-static void image_files(void **state)
+TEST(image_files)
 {
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	struct handle *handle = open_image(ID);
 	uint64_t gsym = found(image, "image.gsym");
 	open_ino(gsym, O_RDONLY);
@@ -214,12 +202,11 @@ static void image_files(void **state)
 }
 
 /* An image that is not open yet is waited for; what it fails with is the answer. */
-static void opened_later(void **state)
+TEST(opened_later)
 {
 	uint64_t image = found(INO_ROOT, ID);
 	struct revision *rev = current(t.f);
 	struct handle *handle = open_image(ID);
-	(void)state;
 	uint64_t gsym = found(image, "image.gsym");
 	mutex_lock(&t.f->images.lock);
 	assert_ptr_equal(revision_set_cold(&t.f->images, rev), handle);
@@ -243,7 +230,7 @@ static void opened_later(void **state)
 /* ---- What is kept ---- */
 
 /* A client that was interrupted never releases what it does not know to be open. */
-static void interrupted(void **state)
+TEST(interrupted)
 {
 	static const struct {
 		const char *name;
@@ -255,7 +242,6 @@ static void interrupted(void **state)
 		{"README", -ENOENT, 0},
 		{"q", -EINVAL, 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t ino = found(INO_ROOT, rows[i].name);
 		open_outcome = rows[i].outcome;
@@ -268,10 +254,9 @@ static void interrupted(void **state)
 }
 
 /* What is open is counted for the user who opened it, who may hold only so much. */
-static void accounts(void **state)
+TEST(accounts)
 {
 	static const char *const names[] = {"q", "log", "README", "status"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		t.caller = (struct fuse_ctx){.uid = STRANGER, .gid = STRANGER};
 		uint64_t ino = found(INO_ROOT, names[i]);
@@ -295,10 +280,9 @@ static void accounts(void **state)
 }
 
 /* Each allocation of an OPEN fails in turn. */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	uint64_t image = found(INO_ROOT, ID);
-	(void)state;
 	open_image(ID);
 	const uint64_t inos[] = {found(INO_ROOT, "README"), found(INO_ROOT, "status"), found(image, "status"),
 				 found(image, "image.gsym")};
@@ -318,33 +302,13 @@ static void without_memory(void **state)
 }
 
 /* What cannot be made is out of memory. */
-static void not_made(void **state)
+TEST(not_made)
 {
 	struct call call = {.ino = INO_BATCH};
-	(void)state;
 	assert_int_equal(open_content(&call, NULL), -ENOMEM);
 	assert_int_equal(open_stream(&call, NULL), -ENOMEM);
 	assert_int_equal(replies.n, 0);
 	assert_int_equal(open_files_count(&t.tree.open_files), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FILES_TEST(streams_of_the_root),
-		FILES_TEST(streams_of_an_image),
-		FILES_TEST(streams_of_a_load_address),
-		FILES_TEST(truncated),
-		FILES_TEST(answers_of_addresses),
-		FILES_TEST(no_files),
-		FILES_TEST(made_files),
-		FILES_TEST(snapshots),
-		FILES_TEST(image_files),
-		FILES_TEST(opened_later),
-		FILES_TEST(interrupted),
-		FILES_TEST(accounts),
-		FILES_TEST(without_memory),
-		FILES_TEST(not_made),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(files_set_up, files_tear_down)

@@ -8,16 +8,13 @@
 #include "fs/answer/tsv_file.h"
 #include "fs/call/call.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 enum {
 	FUNCTIONS = 2500, /* whose tables have several pieces */
@@ -170,9 +167,8 @@ static const struct tsv_index *measured(enum listing_kind kind)
 	return index;
 }
 
-static void waited_for(void **state)
+TEST(waited_for)
 {
-	(void)state;
 	for (enum listing_kind kind = 0; kind < LISTINGS; kind++) {
 		struct wait wait = {.revision = NULL};
 		const struct tsv_index *index = NULL;
@@ -188,9 +184,8 @@ static void waited_for(void **state)
 }
 
 /* Its size is that of what is shown. */
-static void not_demangled(void **state)
+TEST(not_demangled)
 {
-	(void)state;
 	t.a.answers.demangle = false;
 	render_whole(LISTING_FUNCTIONS, false);
 	assert_int_equal(do_job(&t.a, &tsv_file_kind, t.rev, LISTING_FUNCTIONS), 0);
@@ -198,9 +193,8 @@ static void not_demangled(void **state)
 }
 
 /* Nothing is done after the end of the slice, and not much more than one piece at the end of it. */
-static void sliced(void **state)
+TEST(sliced)
 {
-	(void)state;
 	void *job = begin(LISTING_FUNCTIONS);
 	now = 0;
 	passing = 0;
@@ -217,9 +211,8 @@ static void sliced(void **state)
 }
 
 /* Two jobs measure the same table: the first that is done is right. */
-static void measured_twice(void **state)
+TEST(measured_twice)
 {
-	(void)state;
 	void *first = begin(LISTING_LINES), *second = begin(LISTING_LINES);
 	assert_int_equal(tsv_file_kind.go_on(first, INT64_MAX), 0);
 	const struct tsv_index *index = measured(LISTING_LINES);
@@ -230,17 +223,15 @@ static void measured_twice(void **state)
 	assert_int_equal(index->size, t.whole[LISTING_LINES].n);
 }
 
-static void not_open(void **state)
+TEST(not_open)
 {
-	(void)state;
 	close_image_of(&t.a, ID);
 	assert_null(tsv_file_kind.begin(&t.a.answers, t.rev, LISTING_FILES));
 }
 
 /* The image is closed, and made again when it is next used. */
-static void truncated_meanwhile(void **state)
+TEST(truncated_meanwhile)
 {
-	(void)state;
 	void *job = begin(LISTING_FUNCTIONS);
 	cut_short(&t.a, t.handle);
 	assert_int_equal(tsv_file_kind.go_on(job, INT64_MAX), -EIO);
@@ -249,10 +240,9 @@ static void truncated_meanwhile(void **state)
 	tsv_file_kind.free(job);
 }
 
-static void measured_without_memory(void **state)
+TEST(measured_without_memory)
 {
 	int err = -ENOMEM;
-	(void)state;
 	for (long n = 0; err; n++) {
 		allowed = n;
 		void *job = tsv_file_kind.begin(&t.a.answers, t.rev, LISTING_FUNCTIONS);
@@ -301,9 +291,8 @@ static void expect_bytes(enum listing_kind kind, struct tsv_file *file, off_t of
 		assert_memory_equal(replied.v, whole->v + from, replied.n);
 }
 
-static void whole_tables(void **state)
+TEST(whole_tables)
 {
-	(void)state;
 	for (enum listing_kind kind = 0; kind < LISTINGS; kind++) {
 		struct tsv_file *file = open_table(kind);
 		size_t n = t.whole[kind].n;
@@ -321,9 +310,8 @@ static void whole_tables(void **state)
 }
 
 /* Around the begin of each piece, forwards and backwards. */
-static void pieces(void **state)
+TEST(pieces)
 {
-	(void)state;
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
 	const struct tsv_index *index = measured(LISTING_FUNCTIONS);
 	for (size_t round = 0; round < 2 * index->pieces.n; round++) {
@@ -338,9 +326,8 @@ static void pieces(void **state)
 }
 
 /* Who reads on has each piece rendered once, however small the reads are. */
-static void sequential(void **state)
+TEST(sequential)
 {
-	(void)state;
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
 	rendered = 0;
 	largest = 0;
@@ -351,9 +338,8 @@ static void sequential(void **state)
 	tsv_file_free(file);
 }
 
-static void names_as_they_are_stored(void **state)
+TEST(names_as_they_are_stored)
 {
-	(void)state;
 	t.a.answers.demangle = false;
 	render_whole(LISTING_FUNCTIONS, false);
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
@@ -362,9 +348,8 @@ static void names_as_they_are_stored(void **state)
 }
 
 /* An open table is of the image as it was, and keeps that. */
-static void kept_while_open(void **state)
+TEST(kept_while_open)
 {
-	(void)state;
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
 	assert_true(revision_is_pinned(t.rev));
 	close_image_of(&t.a, ID);
@@ -375,9 +360,8 @@ static void kept_while_open(void **state)
 }
 
 /* Neither what was read before nor a part of it is an answer. */
-static void truncated_while_open(void **state)
+TEST(truncated_while_open)
 {
-	(void)state;
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
 	expect_bytes(LISTING_FUNCTIONS, file, 0, 1000);
 	cut_short(&t.a, t.handle);
@@ -396,10 +380,9 @@ static void free_index(void *index)
 }
 
 /* The file has less than was measured. */
-static void shorter_than_measured(void **state)
+TEST(shorter_than_measured)
 {
 	struct tsv_index *index = calloc(1, sizeof(*index));
-	(void)state;
 	const size_t n = t.whole[LISTING_FILES].n;
 	index->size = n + 10;
 	assert_int_equal(vec_push(&index->pieces, (struct tsv_piece){0, 0}), 0);
@@ -421,10 +404,9 @@ static size_t charged(void)
 }
 
 /* The piece and the reply are charged to the user, and freed when the user holds much. */
-static void charged_to_the_user(void **state)
+TEST(charged_to_the_user)
 {
 	size_t other = 0;
-	(void)state;
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
 	struct account *account = account_get(&t.a.answers.accounts, USER);
 	assert_int_equal(charged(), 0);
@@ -453,10 +435,9 @@ static void charged_to_the_user(void **state)
 	assert_int_equal(charged(), 0);
 }
 
-static void opened_without_memory(void **state)
+TEST(opened_without_memory)
 {
 	struct tsv_file *file = NULL;
-	(void)state;
 	tsv_file_free(open_table(LISTING_FUNCTIONS));
 	for (long n = 0; !file; n++) {
 		allowed = n;
@@ -470,9 +451,8 @@ static void opened_without_memory(void **state)
 }
 
 /* What could not be rendered is not taken for a piece at the next read. */
-static void half_of_a_piece(void **state)
+TEST(half_of_a_piece)
 {
-	(void)state;
 	struct tsv_file *file = open_table(LISTING_FUNCTIONS);
 	expect_bytes(LISTING_FUNCTIONS, file, 0, 100);
 	render_err = -ENOMEM;
@@ -485,10 +465,9 @@ static void half_of_a_piece(void **state)
 	tsv_file_free(file);
 }
 
-static void read_without_memory(void **state)
+TEST(read_without_memory)
 {
 	bool failed = true;
-	(void)state;
 	tsv_file_free(open_table(LISTING_FUNCTIONS));
 	for (long n = 0; failed; n++) {
 		struct tsv_file *file = open_table(LISTING_FUNCTIONS);
@@ -506,29 +485,4 @@ static void read_without_memory(void **state)
 	assert_null(t.rev->reason);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(waited_for),
-		TEST(not_demangled),
-		TEST(sliced),
-		TEST(measured_twice),
-		TEST(not_open),
-		TEST(truncated_meanwhile),
-		TEST(measured_without_memory),
-		TEST(whole_tables),
-		TEST(pieces),
-		TEST(sequential),
-		TEST(names_as_they_are_stored),
-		TEST(kept_while_open),
-		TEST(truncated_while_open),
-		TEST(shorter_than_measured),
-		TEST(charged_to_the_user),
-		TEST(opened_without_memory),
-		TEST(half_of_a_piece),
-		TEST(read_without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

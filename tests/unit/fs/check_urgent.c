@@ -4,15 +4,12 @@
 #include "fs/call/runners.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/urgent.h"
+#include "tests/lib/unit.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { MOST = 256 };
 
@@ -43,7 +40,7 @@ static const char *take(struct images_fixture *f, uint64_t number)
 	return text;
 }
 
-static void in_order(void **state)
+TEST(in_order)
 {
 	struct images_fixture *f = *state;
 	struct call a = {.size = 0}, b = a, c = a;
@@ -71,7 +68,7 @@ static void in_order(void **state)
 	assert_string_equal(take(f, 4), "aa");
 }
 
-static void paths(void **state)
+TEST(paths)
 {
 	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0755};
@@ -90,7 +87,7 @@ static void paths(void **state)
 }
 
 /* What is longer than any path is not looked for. */
-static void long_paths(void **state)
+TEST(long_paths)
 {
 	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0755};
@@ -117,7 +114,7 @@ static void long_paths(void **state)
 	assert_false(urgent_any(&f->images));
 }
 
-static void no_more_than_some(void **state)
+TEST(no_more_than_some)
 {
 	struct images_fixture *f = *state;
 	struct call calls[MOST + 2];
@@ -141,7 +138,7 @@ static void no_more_than_some(void **state)
 }
 
 /* Calls that wait for what was looked for are woken, and no others. */
-static void done(void **state)
+TEST(done)
 {
 	struct images_fixture *f = *state;
 	struct runners runners = {.lock = &f->images.lock};
@@ -168,11 +165,4 @@ static void done(void **state)
 	assert_string_equal(take(f, 2), "bb");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGES_TEST(in_order),          IMAGES_TEST(paths), IMAGES_TEST(long_paths),
-		IMAGES_TEST(no_more_than_some), IMAGES_TEST(done),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

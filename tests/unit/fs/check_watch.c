@@ -6,16 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "work/os/beneath.h"
 
 enum {
@@ -110,9 +107,8 @@ static void expect(const char *expected)
 
 /* ---- Entries ---- */
 
-static void files(void **state)
+TEST(files)
 {
-	(void)state;
 	visit("", 1);
 	expect("");
 	command("cd %s && echo x > new && ln new link && ln -s new symlink", at.top);
@@ -133,9 +129,8 @@ static void files(void **state)
 }
 
 /* What is still being written is looked at when it is closed. */
-static void begun(void **state)
+TEST(begun)
 {
-	(void)state;
 	visit("", 1);
 	int fd = openat(at.root, "slow", O_WRONLY | O_CREAT, 0644);
 	expect("");
@@ -157,11 +152,10 @@ static void begun(void **state)
 }
 
 /* Of very many new files at once all count as complete: they are looked at anyway. */
-static void begun_at_once(void **state)
+TEST(begun_at_once)
 {
 	int fds[LOOKS + 1];
 	char name[16];
-	(void)state;
 	visit("", 1);
 	for (int i = 0; i <= LOOKS; i++) {
 		snprintf(name, sizeof(name), "f%03d", i);
@@ -173,9 +167,8 @@ static void begun_at_once(void **state)
 		close(fds[i]);
 }
 
-static void directories(void **state)
+TEST(directories)
 {
-	(void)state;
 	command("cd %s && mkdir -p a/b c", at.top);
 	visit("", 1);
 	visit("a", 1);
@@ -202,9 +195,8 @@ static void directories(void **state)
 }
 
 /* A directory itself: only of the source's own is it news, for the parent of another is watched. */
-static void own_events(void **state)
+TEST(own_events)
 {
-	(void)state;
 	command("cd %s && mkdir -p source/d", at.top);
 	int dir = openat(at.root, "source", O_RDONLY | O_DIRECTORY),
 	    sub = openat(at.root, "source/d", O_RDONLY | O_DIRECTORY);
@@ -221,9 +213,8 @@ static void own_events(void **state)
 }
 
 /* Events before a walk are not reported, but directories that are gone are forgotten. */
-static void drained(void **state)
+TEST(drained)
 {
-	(void)state;
 	command("mkdir %s/d", at.top);
 	visit("", 1);
 	visit("d", 1);
@@ -233,9 +224,8 @@ static void drained(void **state)
 	expect("");
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-	(void)state;
 	command("cd %s && mkdir a b c", at.top);
 	assert_true(at.watch.most > 0);
 	at.watch.most = 2;
@@ -250,10 +240,9 @@ static void limits(void **state)
 }
 
 /* The kernel keeps so many events only: of the rest it says that there were some. */
-static void too_many_events(void **state)
+TEST(too_many_events)
 {
 	unsigned most = 0;
-	(void)state;
 	FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
 	if (!file || fscanf(file, "%u", &most) != 1 || most > 1 << 18)
 		most = 0;
@@ -274,9 +263,8 @@ static void too_many_events(void **state)
 
 /* ---- Other directories ---- */
 
-static void cache(void **state)
+TEST(cache)
 {
-	(void)state;
 	command("cd %s && mkdir cache && touch cache/x", at.top);
 	int dir = openat(at.root, "cache", O_RDONLY | O_DIRECTORY);
 	watch_cache(&at.watch, dir, 1);
@@ -302,9 +290,8 @@ static void watch_debug(uint32_t pass)
 	watch_debug_dirs(&at.watch, &search, 1, pass);
 }
 
-static void debug_directories(void **state)
+TEST(debug_directories)
 {
-	(void)state;
 	command("cd %s && mkdir -p debug/.build-id/ab debug/.build-id/cd debug/.build-id/abc debug/usr",
 		at.top);
 	mounted = "mounted";
@@ -323,9 +310,8 @@ static void debug_directories(void **state)
 }
 
 /* What is no directory is not opened: there may be a pipe, or a device. */
-static void debug_directory_that_is_a_pipe(void **state)
+TEST(debug_directory_that_is_a_pipe)
 {
-	(void)state;
 	command("mkfifo %s/debug", at.top);
 	alarm(60); /* to open it waits for a writer */
 	watch_debug(1);
@@ -334,13 +320,12 @@ static void debug_directory_that_is_a_pipe(void **state)
 }
 
 /* What lies on the mount is not opened: it would wait for the daemon itself. */
-static void debug_directories_on_the_mount(void **state)
+TEST(debug_directories_on_the_mount)
 {
 	static const struct {
 		const char *name; /* "": that of the directory itself */
 		size_t watched;
 	} rows[] = {{"ab", 3}, {".build-id", 1}, {"", 0}};
-	(void)state;
 	command("cd %s && mkdir -p debug/.build-id/ab debug/.build-id/cd", at.top);
 	for (uint32_t i = 0; i < 3; i++) {
 		char debug[128];
@@ -355,9 +340,8 @@ static void debug_directories_on_the_mount(void **state)
 }
 
 /* Without inotify nothing is watched, and nothing fails. */
-static void unavailable(void **state)
+TEST(unavailable)
 {
-	(void)state;
 	close(at.watch.fd);
 	at.watch.fd = -1;
 	visit("", 1);
@@ -368,24 +352,4 @@ static void unavailable(void **state)
 	assert_false(at.watch.complained);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(files),
-		TEST(begun),
-		TEST(begun_at_once),
-		TEST(directories),
-		TEST(own_events),
-		TEST(drained),
-		TEST(limits),
-		TEST(too_many_events),
-		TEST(cache),
-		TEST(debug_directories),
-		TEST(debug_directories_on_the_mount),
-		TEST(debug_directory_that_is_a_pipe),
-		TEST(unavailable),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

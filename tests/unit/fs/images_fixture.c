@@ -2,12 +2,9 @@
 
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 int images_fixture_set_up(void **state)
 {

@@ -18,10 +18,6 @@ struct images_fixture {
 int images_fixture_set_up(void **state);
 int images_fixture_tear_down(void **state);
 
-/* A test whose state is a fixture of its own. */
-#define IMAGES_TEST(name) \
-	cmocka_unit_test_setup_teardown(name, images_fixture_set_up, images_fixture_tear_down)
-
 /* Files of OWNER that all may read. A program with @richness DWARF is as linked, else as installed. */
 struct source source_file(const char *path, enum richness richness);
 struct source debug_file(void);

@@ -1,13 +1,10 @@
 #include "log_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fs/answer/symbol_names.h"
+#include "tests/lib/unit.h"
 
 struct log_fixture t;
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "fs/scan/scanner.h"
 

@@ -11,8 +11,6 @@
 #include "fs/setup.h"
 #include "gsym/base/vec.h"
 
-#define SETUP_TEST(name) cmocka_unit_test_setup_teardown(name, setup_set_up, setup_tear_down)
-
 /* What was called, and what fails. */
 struct faked {
 	const char *failing; /* the step that fails, with -ENFILE */

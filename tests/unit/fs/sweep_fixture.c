@@ -2,14 +2,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "fs/images/basename.h"
 #include "fs/images/catalogue.h"
@@ -21,6 +17,7 @@
 #include "fs/scan/scan_pass.h"
 #include "fs/scan/sweep.h"
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_asprintf.h"
 
 /* ---- The worker, and the log ---- */

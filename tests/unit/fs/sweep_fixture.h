@@ -39,9 +39,6 @@ struct scanned_source {
 int sweep_set_up(void **state);
 int sweep_tear_down(void **state);
 
-/* A test whose state is a source of its own. */
-#define SWEEP_TEST(name) cmocka_unit_test_setup_teardown(name, sweep_set_up, sweep_tear_down)
-
 /* The scanner of the source begins and ends as the daemon does. */
 void begin_scan(struct scanned_source *s);
 void end_scan(struct scanned_source *s);

@@ -1,15 +1,12 @@
 #include "tree_files_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fs/answer/batch_file.h"
 #include "fs/answer/log_file.h"
+#include "tests/lib/unit.h"
 
 struct kernel_replies replies;
 struct opened_stream opened_stream;

@@ -10,9 +10,6 @@
 #include "fs/call/runners.h"
 #include "fs/tree/ops.h"
 
-/* A test with a tree of its own that has one image, ID, whose scan is over. */
-#define FILES_TEST(name) cmocka_unit_test_setup_teardown(name, files_set_up, files_tear_down)
-
 enum { NEVER_REPLIED = 12345 };
 
 /* What libfuse was given since the last request. */

@@ -1,20 +1,17 @@
 #include "tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <linux/fuse.h>
-#include <cmocka.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/ops.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { OTHER_GROUP = 5000 /* of every caller */ };

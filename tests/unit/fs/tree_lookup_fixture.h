@@ -19,9 +19,6 @@
 #define OTHER_ID "fedcba98765432100123456789abcdef" /* no address, unlike others */
 #define SIMILAR  "0123456789abcdee"                 /* as ID, but for the last digit */
 
-/* A test with a tree of its own, all of which must be freed after it. */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
-
 struct looked_into {
 	struct images_fixture *f;
 	struct metrics metrics;

@@ -1,15 +1,12 @@
 /* Addresses as people and tools write them: every byte in every place, and what is at the limit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "gsym/base/address.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/lib/unit.h"
 
 static int value_of(int c)
 {
@@ -55,9 +52,8 @@ static void check_line(const char *prefix, size_t n, int place, int byte)
 	free(exact);
 }
 
-static void lines(void **state)
+TEST(lines)
 {
-	(void)state;
 	static const char *const prefixes[] = {"", "0x", "0X"};
 	for (size_t k = 0; k < 3; k++) {
 		for (size_t n = 0; n <= 18; n++) {
@@ -104,9 +100,8 @@ static const struct {
 	{"a0000000 x", false, 8, 0xa0000000},
 };
 
-static void numbers(void **state)
+TEST(numbers)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const char *text = texts[i].text;
 		uint64_t value = 77;
@@ -120,9 +115,8 @@ static void numbers(void **state)
 	}
 }
 
-static void bare(void **state)
+TEST(bare)
 {
-	(void)state;
 	for (size_t n = 1; n < 20; n++) {
 		assert_int_equal(address_may_be_bare("a", n), n == 8 || n == 16);
 		assert_true(address_may_be_bare("0", n));
@@ -132,9 +126,8 @@ static void bare(void **state)
 	}
 }
 
-static void offsets(void **state)
+TEST(offsets)
 {
-	(void)state;
 	static const struct {
 		const char *text;
 		size_t size;
@@ -151,15 +144,4 @@ static void offsets(void **state)
 		assert_int_equal(address_cut_offset(names[i].text, &size), names[i].off);
 		assert_int_equal(size, names[i].size);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(bare),
-		cmocka_unit_test(offsets),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

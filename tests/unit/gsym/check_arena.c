@@ -1,13 +1,9 @@
 /* An arena: what it gives stays apart and as it was, of every size, until all of it is freed. */
 #include "gsym/base/arena.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 static unsigned large; /* chunks of huge pages */
@@ -23,12 +19,11 @@ int __wrap_posix_memalign(void **ret, size_t alignment, size_t size)
 	return err;
 }
 
-static void every_size(void **state)
+TEST(every_size)
 {
 	enum { N = 600 };
 	struct arena arena = {0};
 	unsigned char *at[N];
-	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		at[i] = arena_alloc(&arena, i * 7);
 		assert_non_null(at[i]);
@@ -48,12 +43,11 @@ static void every_size(void **state)
 }
 
 /* Once it has megabytes its chunks are of huge pages. */
-static void large_ones(void **state)
+TEST(large_ones)
 {
 	enum { PIECE = 100000, N = 200 };
 	struct arena arena = {0};
 	unsigned char *at[N];
-	(void)state;
 	large = 0;
 	for (size_t i = 0; i < N; i++) {
 		at[i] = arena_alloc(&arena, PIECE);
@@ -72,10 +66,9 @@ static void large_ones(void **state)
 	assert_int_equal(live, 0);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
 	struct arena arena = {0};
-	(void)state;
 	assert_null(arena_alloc(&arena, SIZE_MAX / 2 + 1));
 	assert_null(arena_alloc(&arena, SIZE_MAX));
 	assert_null(arena_array(&arena, SIZE_MAX / 4, 8));
@@ -99,14 +92,4 @@ static void refused(void **state)
 	assert_string_equal(arena_strdup(&arena, "", 0), "");
 	arena_free(&arena);
 	assert_int_equal(live, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_size),
-		cmocka_unit_test(large_ones),
-		cmocka_unit_test(refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "batch_check.h"
 #include "gsym/render/batch/batch_cache.h"
+#include "tests/lib/unit.h"
 
 enum {
 	QUERIES = 400,
@@ -43,9 +44,8 @@ static void check_formats(struct batch *batch, struct gsym_reader *r)
 	}
 }
 
-static void every_format(void **state)
+TEST(every_format)
 {
-	(void)state;
 	each_file(check_formats);
 }
 
@@ -67,9 +67,8 @@ static void expect_same(const void *data, size_t size, const struct batch_option
 }
 
 /* Every byte changed. */
-static void changed_bytes(void **state)
+TEST(changed_bytes)
 {
-	(void)state;
 	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0xff};
 	for (int k = 0; k < BATCH_SAMPLE_KINDS; k++) {
 		size_t size;
@@ -90,9 +89,8 @@ static void changed_bytes(void **state)
  * Inline info and rows of small random numbers: nodes that overlap, nest where they should not, end early,
  * lie before their parents.
  */
-static void random_records(void **state)
+TEST(random_records)
 {
-	(void)state;
 	struct sample s;
 	void *data;
 	size_t size;
@@ -125,16 +123,14 @@ static void check_announced(struct batch *batch, struct gsym_reader *r)
 }
 
 /* Queries that were announced, all or some, in other formats between; and those that were not. */
-static void announced(void **state)
+TEST(announced)
 {
-	(void)state;
 	each_file(check_announced);
 }
 
 /* Every address once, and one many times, in more functions than one chunk has room for. */
-static void many_functions(void **state)
+TEST(many_functions)
 {
-	(void)state;
 	enum { FUNCTIONS = 3000, MANY = BATCH_EXPECTED + 5000, SHOWN = 1000 };
 	struct sample s;
 	void *data;
@@ -161,9 +157,8 @@ static void many_functions(void **state)
 }
 
 /* More rows than are kept: one address many times, and more different ones than one pass takes. */
-static void large_function(void **state)
+TEST(large_function)
 {
-	(void)state;
 	enum { ROWS = 300000, MANY = 1200 };
 	struct sample s;
 	void *data;
@@ -195,9 +190,8 @@ static bool at_once(const void *user)
 }
 
 /* One answer at least, though it is stopped at once; of what is known by heart, a block. */
-static void stopped(void **state)
+TEST(stopped)
 {
-	(void)state;
 	struct batch_query queries[QUERIES];
 	struct gsym_reader *r;
 	size_t size, taken;
@@ -231,9 +225,8 @@ static void stopped(void **state)
 }
 
 /* Announced queries of which some are found before the call is stopped, and more by each that goes on. */
-static void announced_in_pieces(void **state)
+TEST(announced_in_pieces)
 {
-	(void)state;
 	enum { FUNCTIONS = 300 };
 	struct sample s;
 	void *data;
@@ -271,9 +264,8 @@ static void announced_in_pieces(void **state)
 }
 
 /* More names than are kept, announced: what was found for a query outlives its names. */
-static void dropped_names(void **state)
+TEST(dropped_names)
 {
-	(void)state;
 	enum { NAME = 30000, FUNCTIONS = 1200 + (64 << 20) / NAME, MANY = 2 * FUNCTIONS };
 	struct sample s;
 	void *data;
@@ -300,9 +292,8 @@ static void dropped_names(void **state)
 }
 
 /* What a map has no room for, beside what it has: in functions that are asked for again and again. */
-static void large_numbers(void **state)
+TEST(large_numbers)
 {
-	(void)state;
 	static const uint32_t lines[] = {(1 << LOCATION_LINE_BITS) - 1, 1 << LOCATION_LINE_BITS,
 					 UINT32_MAX - 1};
 	for (size_t l = 0; l < ARRAY_SIZE(lines); l++) {
@@ -362,15 +353,8 @@ static int check_file(const char *path)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_format),        cmocka_unit_test(changed_bytes),
-		cmocka_unit_test(random_records),      cmocka_unit_test(large_function),
-		cmocka_unit_test(large_numbers),       cmocka_unit_test(stopped),
-		cmocka_unit_test(announced),           cmocka_unit_test(many_functions),
-		cmocka_unit_test(announced_in_pieces), cmocka_unit_test(dropped_names),
-	};
 	int failed = 0;
 	for (int i = 1; i < argc; i++)
 		failed |= check_file(argv[i]);
-	return argc > 1 ? failed : cmocka_run_group_tests(tests, NULL, NULL);
+	return argc > 1 ? failed : unit_run();
 }

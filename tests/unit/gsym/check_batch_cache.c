@@ -7,6 +7,7 @@
 #include "gsym/base/vec.h"
 #include "gsym/render/batch/chunk.h"
 #include "gsym/render/batch/flat_function.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static void expect_text(const struct cached *c, arena_ref ref, const char *expec
 }
 
 /* It costs more than it saves for a few queries; once there, it serves any number. */
-static void few_queries(void **state)
+TEST(few_queries)
 {
 	struct cached *c = *state;
 	assert_false(batch_cache_begin(&c->cache, &text, 31));
@@ -130,7 +131,7 @@ static void few_queries(void **state)
 	assert_true(batch_cache_begin(&c->cache, &text, 1));
 }
 
-static void names_again(void **state)
+TEST(names_again)
 {
 	struct cached *c = *state;
 	arena_ref *refs = calloc(FUNCTIONS, sizeof(*refs));
@@ -151,7 +152,7 @@ static void names_again(void **state)
 	free(refs);
 }
 
-static void paths_again(void **state)
+TEST(paths_again)
 {
 	struct cached *c = *state;
 	const uint32_t n = c->reader->info.num_files;
@@ -178,7 +179,7 @@ static void paths_again(void **state)
 }
 
 /* Names of another format are others. */
-static void another_format(void **state)
+TEST(another_format)
 {
 	struct cached *c = *state;
 	struct render_options json = {.format = RENDER_JSON, .demangle = DEMANGLE_OFF},
@@ -209,7 +210,7 @@ static struct flat_function *get(struct cached *c, uint32_t index, uint64_t addr
 }
 
 /* The second query has it cut, or many at once. */
-static void cut_by_queries(void **state)
+TEST(cut_by_queries)
 {
 	struct cached *c = *state;
 	begin(c);
@@ -235,7 +236,7 @@ static void cut_by_queries(void **state)
 }
 
 /* The first query, or many, for a large one is looked up. */
-static void large_functions(void **state)
+TEST(large_functions)
 {
 	struct cached *c = *state;
 	begin(c);
@@ -245,7 +246,7 @@ static void large_functions(void **state)
 }
 
 /* Once a part is full it is emptied, and functions are kept again. */
-static void emptied(void **state)
+TEST(emptied)
 {
 	struct cached *c = *state;
 	begin(c);
@@ -271,7 +272,7 @@ static void emptied(void **state)
 }
 
 /* Each part by itself. */
-static void full_parts(void **state)
+TEST(full_parts)
 {
 	struct cached *c = *state;
 	for (enum cache_part part = 0; part < CACHE_PARTS; part++) {
@@ -286,7 +287,7 @@ static void full_parts(void **state)
 }
 
 /* A full part of functions stays while announced queries need it. */
-static void full_with_a_chunk(void **state)
+TEST(full_with_a_chunk)
 {
 	struct cached *c = *state;
 	const struct batch_query queries[] = {query(BASE + 2 * SIZE)};
@@ -332,7 +333,7 @@ static void announce(struct cached *c, uint32_t index, size_t n, uint64_t apart)
 }
 
 /* A function whose record was read often enough is cut for good, wherever it is. */
-static void cut_after_passes(void **state)
+TEST(cut_after_passes)
 {
 	struct cached *c = *state;
 	begin(c);
@@ -352,7 +353,7 @@ static void cut_after_passes(void **state)
 }
 
 /* Or is asked for so much at once. */
-static void cut_for_many(void **state)
+TEST(cut_for_many)
 {
 	struct cached *c = *state;
 	begin(c);
@@ -363,7 +364,7 @@ static void cut_for_many(void **state)
 }
 
 /* Names in the places are rendered in advance, each once. */
-static void names_in_advance(void **state)
+TEST(names_in_advance)
 {
 	struct cached *c = *state;
 	struct batch_query queries[2 * PENDING_NAMES + 3];
@@ -387,7 +388,7 @@ static void names_in_advance(void **state)
 }
 
 /* What lies before the first function, or is no address, has no place. */
-static void without_place(void **state)
+TEST(without_place)
 {
 	struct cached *c = *state;
 	struct batch_query queries[4] = {query(BASE - 1), query(BASE + SIZE), query(BASE + SIZE),
@@ -402,15 +403,4 @@ static void without_place(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(few_queries),       TEST(names_again),      TEST(paths_again),  TEST(another_format),
-		TEST(cut_by_queries),    TEST(large_functions),  TEST(emptied),      TEST(full_parts),
-		TEST(full_with_a_chunk), TEST(cut_after_passes), TEST(cut_for_many), TEST(names_in_advance),
-		TEST(without_place),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -2,6 +2,7 @@
 #include "batch_check.h"
 #include "batch_sample.h"
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { QUERIES = 150 };
@@ -44,9 +45,8 @@ static void check_options(const struct gsym_reader *r, const struct batch_option
 	text_deinit(&whole);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-	(void)state;
 	for (int k = 0; k < BATCH_SAMPLE_KINDS; k++) {
 		struct gsym_reader *r;
 		size_t size;
@@ -60,10 +60,4 @@ static void every_allocation_may_fail(void **state)
 		free(data);
 	}
 	assert_int_equal(live, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

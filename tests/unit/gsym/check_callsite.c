@@ -2,6 +2,7 @@
 #include "gsym/codec/callsite.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 static const uint64_t patterns[] = {1, 5, 9};
 static const struct gsym_callsite sites[] = {
@@ -16,9 +17,8 @@ static const struct gsym_func func = {
 	.n_patterns = 3,
 };
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct gsym_tables tables = {.strp_size = i & 1 ? 4 : 8, .strtab_size = 10};
 		struct buf buf = {.big = i & 2};
@@ -38,9 +38,8 @@ static void round_trip(void **state)
 	}
 }
 
-static void cut_off_anywhere(void **state)
+TEST(cut_off_anywhere)
 {
-	(void)state;
 	struct gsym_tables tables = {.strp_size = 4, .strtab_size = 10};
 	struct buf buf = {0};
 	struct gsym_diag diag;
@@ -65,9 +64,8 @@ static void cut_off_anywhere(void **state)
 	gsym_decoder_free(d);
 }
 
-static void patterns_must_exist(void **state)
+TEST(patterns_must_exist)
 {
-	(void)state;
 	struct gsym_tables tables = {.strp_size = 4, .strtab_size = 10},
 			   small = {.strp_size = 4, .strtab_size = 9};
 	struct buf buf = {0};
@@ -86,14 +84,4 @@ static void patterns_must_exist(void **state)
 	assert_words(&diag, "call site 2|patterns past the function's");
 	buf_free(&buf);
 	gsym_decoder_free(d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(cut_off_anywhere),
-		cmocka_unit_test(patterns_must_exist),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "gsym/base/bytes.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,9 +45,8 @@ static void end(struct copying *c)
 	free(c->from_data);
 }
 
-static void map_of_strings(void **state)
+TEST(map_of_strings)
 {
-	(void)state;
 	struct string_map map = {0};
 	uint64_t to;
 	for (uint32_t run = UINT32_MAX - 1; run != 2; run++) { /* over the end of the counter */
@@ -133,9 +133,8 @@ static void assert_same_function(const struct copying *c, const struct gsym_func
 }
 
 /* One function without what is in front of it in the tables, into each kind of file. */
-static void functions_are_whole(void **state)
+TEST(functions_are_whole)
 {
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct copying c = {0};
 		struct sample s;
@@ -159,9 +158,8 @@ static void functions_are_whole(void **state)
 }
 
 /* Two targets one after the other: the second has nothing of the first. */
-static void targets_are_independent(void **state)
+TEST(targets_are_independent)
 {
-	(void)state;
 	struct copying c = {0}, again = {0};
 	struct sample s;
 	struct gsym_func func;
@@ -187,9 +185,8 @@ static void targets_are_independent(void **state)
 }
 
 /* A string table as no writer of ours makes: a string twice, one referred to from its middle. */
-static void overlapping_strings(void **state)
+TEST(overlapping_strings)
 {
-	(void)state;
 	struct copying c = {0};
 	struct sample s;
 	struct gsym_answer a = {0};
@@ -226,9 +223,8 @@ static void overlapping_strings(void **state)
  * Where size_t has 32 bits, the limit of a table of a gigabyte does not fit: here it would be 4 bytes. The
  * size is put into the reader, which found none such.
  */
-static void large_table(void **state)
+TEST(large_table)
 {
-	(void)state;
 	struct copying c = {0};
 	struct sample s;
 	struct gsym_func func;
@@ -251,9 +247,8 @@ static void large_table(void **state)
 enum { LONG_NAME = 60000, NESTED = 8 };
 
 /* Many names that are parts of one long string would take its square: there is an end to that. */
-static void overlap_has_a_limit(void **state)
+TEST(overlap_has_a_limit)
 {
-	(void)state;
 	struct copying c = {0};
 	struct sample s;
 	struct gsym_func func;
@@ -286,9 +281,8 @@ static void overlap_has_a_limit(void **state)
 	end(&c);
 }
 
-static void damage_is_told(void **state)
+TEST(damage_is_told)
 {
-	(void)state;
 	struct copying c = {0};
 	struct sample s;
 	struct gsym_func func;
@@ -306,18 +300,4 @@ static void damage_is_told(void **state)
 	assert_int_equal(copy_function(&c.copier, 0, &func, &diag), -EBADMSG);
 	assert_words(&diag, "function at 0x1000|file table: entry 1");
 	end(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(map_of_strings),
-		cmocka_unit_test(functions_are_whole),
-		cmocka_unit_test(targets_are_independent),
-		cmocka_unit_test(overlapping_strings),
-		cmocka_unit_test(large_table),
-		cmocka_unit_test(overlap_has_a_limit),
-		cmocka_unit_test(damage_is_told),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "gsym/codec/leb.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 static void expect_uleb(const uint8_t *bytes, size_t size, bool ok, uint64_t value)
 {
@@ -29,9 +30,8 @@ static void expect_sleb(const uint8_t *bytes, size_t size, bool ok, int64_t valu
 #define SLEB(ok, value, ...) \
 	expect_sleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
 
-static void uleb_values(void **state)
+TEST(uleb_values)
 {
-	(void)state;
 	ULEB(true, 0, 0x00);
 	ULEB(true, 127, 0x7f);
 	ULEB(true, 128, 0x80, 0x01);
@@ -40,16 +40,14 @@ static void uleb_values(void **state)
 	ULEB(true, 1ull << 63, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01);
 }
 
-static void uleb_padding_is_accepted(void **state)
+TEST(uleb_padding_is_accepted)
 {
-	(void)state;
 	ULEB(true, 1, 0x81, 0x00);
 	ULEB(true, 1, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00);
 }
 
-static void uleb_failures(void **state)
+TEST(uleb_failures)
 {
-	(void)state;
 	ULEB(false, 0, 0x80);
 	ULEB(false, 0, 0xff, 0xff);
 	ULEB(false, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02);
@@ -59,9 +57,8 @@ static void uleb_failures(void **state)
 	assert_false(cursor_ok(&empty));
 }
 
-static void sleb_values(void **state)
+TEST(sleb_values)
 {
-	(void)state;
 	SLEB(true, 0, 0x00);
 	SLEB(true, 63, 0x3f);
 	SLEB(true, -64, 0x40);
@@ -76,18 +73,16 @@ static void sleb_values(void **state)
 	SLEB(true, -1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f);
 }
 
-static void sleb_failures(void **state)
+TEST(sleb_failures)
 {
-	(void)state;
 	SLEB(false, 0, 0x80);
 	SLEB(false, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01);
 	SLEB(false, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00);
 }
 
 /* Whatever is written is read again, by the long way and by the short one. */
-static void leb_round_trip(void **state)
+TEST(leb_round_trip)
 {
-	(void)state;
 	for (unsigned bit = 0; bit < 64; bit++) {
 		for (int delta = -1; delta <= 1; delta++) {
 			uint64_t v = (1ull << bit) + (uint64_t)(int64_t)delta;
@@ -100,9 +95,8 @@ static void leb_round_trip(void **state)
 	}
 }
 
-static void pairs_are_skipped(void **state)
+TEST(pairs_are_skipped)
 {
-	(void)state;
 	static const uint64_t values[] = {0, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX};
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
@@ -118,9 +112,8 @@ static void pairs_are_skipped(void **state)
 	}
 }
 
-static void first_failure_sticks(void **state)
+TEST(first_failure_sticks)
 {
-	(void)state;
 	static const uint8_t bytes[6] = {1, 2, 3, 4, 5, 6};
 	struct cursor c = cursor_new(bytes, sizeof(bytes), true);
 	assert_int_equal(cursor_u32(&c), 0x01020304);
@@ -132,9 +125,8 @@ static void first_failure_sticks(void **state)
 	assert_int_equal(cursor_off(&c), 4);
 }
 
-static void windows_keep_their_bounds(void **state)
+TEST(windows_keep_their_bounds)
 {
-	(void)state;
 	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 	struct cursor c = cursor_new(bytes, sizeof(bytes), false);
 	cursor_skip(&c, 2);
@@ -149,9 +141,8 @@ static void windows_keep_their_bounds(void **state)
 	assert_false(cursor_ok(&c));
 }
 
-static void counts_are_claims(void **state)
+TEST(counts_are_claims)
 {
-	(void)state;
 	struct cursor c = cursor_new("12345678", 8, false);
 	assert_true(cursor_can_hold(&c, 2, 4));
 	assert_false(cursor_can_hold(&c, 3, 4));
@@ -159,7 +150,7 @@ static void counts_are_claims(void **state)
 }
 
 /* Of a size that no field has nothing is read, and the cursor has failed. */
-static void fields_of_a_size(void **state)
+TEST(fields_of_a_size)
 {
 	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 	static const struct {
@@ -169,7 +160,6 @@ static void fields_of_a_size(void **state)
 		      {2, 0x201, 0x102},
 		      {4, 0x4030201, 0x1020304},
 		      {8, 0x807060504030201, 0x102030405060708}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		struct cursor little = cursor_new(bytes, sizeof(bytes), false);
 		struct cursor big = cursor_new(bytes, sizeof(bytes), true);
@@ -187,10 +177,9 @@ static void fields_of_a_size(void **state)
 	}
 }
 
-static void places(void **state)
+TEST(places)
 {
 	struct cursor c = cursor_new("ab\0cd", 5, false);
-	(void)state;
 	assert_string_equal(cursor_str(&c), "ab");
 	assert_int_equal(cursor_off(&c), 3);
 	assert_null(cursor_str(&c)); /* its end is not in the window */
@@ -207,23 +196,4 @@ static void places(void **state)
 	c = cursor_new(NULL, 0, false);
 	assert_int_equal(cursor_left(&c), 0);
 	assert_int_equal(cursor_u8(&c), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uleb_values),
-		cmocka_unit_test(uleb_padding_is_accepted),
-		cmocka_unit_test(uleb_failures),
-		cmocka_unit_test(sleb_values),
-		cmocka_unit_test(sleb_failures),
-		cmocka_unit_test(leb_round_trip),
-		cmocka_unit_test(pairs_are_skipped),
-		cmocka_unit_test(first_failure_sticks),
-		cmocka_unit_test(windows_keep_their_bounds),
-		cmocka_unit_test(counts_are_claims),
-		cmocka_unit_test(fields_of_a_size),
-		cmocka_unit_test(places),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/unit.h"
+
 static void *make(int kind, size_t *ret_size)
 {
 	struct sample s;
@@ -60,9 +62,8 @@ static void use(const void *data, size_t size, struct gsym_decoder *d, struct gs
 	gsym_reader_close(r);
 }
 
-static void truncations(void **state)
+TEST(truncations)
 {
-	(void)state;
 	struct gsym_decoder *d = gsym_decoder_new();
 	struct gsym_answer a = {0};
 	for (int k = 0; k < 4; k++) {
@@ -80,9 +81,8 @@ static void truncations(void **state)
 	gsym_decoder_free(d);
 }
 
-static void changed_bytes(void **state)
+TEST(changed_bytes)
 {
-	(void)state;
 	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
 	struct gsym_decoder *d = gsym_decoder_new();
 	struct gsym_answer a = {0};
@@ -101,13 +101,4 @@ static void changed_bytes(void **state)
 	}
 	gsym_answer_deinit(&a);
 	gsym_decoder_free(d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(truncations),
-		cmocka_unit_test(changed_bytes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

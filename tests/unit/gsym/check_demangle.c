@@ -5,11 +5,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "gsym/render/demangle/demangle_cache.h"
 #include "gsym/render/demangle/demangle_cost.h"
 #include "gsym/render/demangle/demangle_style.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { SEARCHED = 11 }; /* doublings of a pattern that are too many */
@@ -34,9 +33,8 @@ static void expect(const char *name, const char *want)
 	assert_string_equal(demangled(name, DEMANGLE_AUTO), want);
 }
 
-static void languages(void **state)
+TEST(languages)
 {
-	(void)state;
 	expect("_ZN2ns1S1mEi", "ns::S::m(int)");
 	expect("_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example");
 	expect("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
@@ -57,7 +55,7 @@ static void languages(void **state)
 }
 
 /* The name alone, or "" where there is none. */
-static void bare_names(void **state)
+TEST(bare_names)
 {
 	static const char *const names[][2] = {
 		{"_ZN2ns1S1mEi", "ns::S::m"},
@@ -95,7 +93,6 @@ static void bare_names(void **state)
 		{"f)", ""},
 		{"-[NSString(More) size]", ""},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct text_buf out = {0};
 		text_lit(&out, "<");
@@ -109,9 +106,8 @@ static void bare_names(void **state)
 	}
 }
 
-static void not_mangled(void **state)
+TEST(not_mangled)
 {
-	(void)state;
 	static const char *const names[] = {"main",
 					    "",
 					    "_",
@@ -131,9 +127,8 @@ static void not_mangled(void **state)
 }
 
 /* Names of other languages, and some that libiberty would write past the end of its memory. */
-static void not_ada(void **state)
+TEST(not_ada)
 {
-	(void)state;
 	static const char *const names[] = {
 		"",           "_",        "__gnat_malloc",         "GetProcAddress",
 		"<main>",     "f.part.0", "aSO__aSO__aSO__aSO__a", "aSO__bDF",
@@ -142,9 +137,8 @@ static void not_ada(void **state)
 		assert_string_equal(demangled(names[i], DEMANGLE_ADA), names[i]);
 }
 
-static void llvm_spelling(void **state)
+TEST(llvm_spelling)
 {
-	(void)state;
 	expect("_ZN1aIN1bIN1cIiEEEEE1fEv", "a<b<c<int>>>::f()");
 	expect("_ZlsIiE1SS0_T_", "S operator<<<int>(S, int)");
 	expect("_ZZ1fvENKUlvE_clEv", "f()::'lambda'()::operator()() const");
@@ -156,9 +150,8 @@ static void llvm_spelling(void **state)
 	expect("_Z1fv.part.0.cold.123", "f() (.part.0.cold.123)");
 }
 
-static void gnu_spelling(void **state)
+TEST(gnu_spelling)
 {
-	(void)state;
 	assert_string_equal(demangled("_ZN1aIN1bIN1cIiEEEEE1fEv", DEMANGLE_GNU), "a<b<c<int> > >::f()");
 	assert_string_equal(demangled("_Z1fv.cold", DEMANGLE_GNU), "f() [clone .cold]");
 	assert_string_equal(demangled("_Z1fv@plt", DEMANGLE_GNU), "f()@plt");
@@ -168,9 +161,8 @@ static void gnu_spelling(void **state)
 }
 
 /* Text that no demangler writes must not upset the rewriting. */
-static void odd_text(void **state)
+TEST(odd_text)
 {
-	(void)state;
 	static const char *const texts[] = {"{lambda(",
 					    "{lambda()",
 					    "{lambda()}",
@@ -231,9 +223,8 @@ static void expect_refused(const char *head, unsigned first, unsigned n, const c
 	text_deinit(&name);
 }
 
-static void hostile_names_are_cheap(void **state)
+TEST(hostile_names_are_cheap)
 {
-	(void)state;
 	expect_refused("_Z1fP1A", 1, 40, "");
 	expect_refused("_Z1fIJEEvDpFvP1A", 2, 40, "T_E");
 	char name[2 * DEMANGLE_INPUT_MAX + 8] = "_ZcvT_";
@@ -247,9 +238,8 @@ static void hostile_names_are_cheap(void **state)
 	expect(name, name);
 }
 
-static void long_names(void **state)
+TEST(long_names)
 {
-	(void)state;
 	static char name[2 * DEMANGLE_INPUT_MAX];
 	static const char *const heads[] = {"_Z1f", "_D1f", "_RNv"};
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
@@ -266,7 +256,7 @@ static void long_names(void **state)
 }
 
 /* Results of just the longest size, and of one byte more. */
-static void short_names(void **state)
+TEST(short_names)
 {
 	static const struct {
 		const char *name, *text;
@@ -278,7 +268,6 @@ static void short_names(void **state)
 		{"_D8demangle4testFaZv", "demangle.test(char)", DEMANGLE_AUTO},
 		{"pack__inner__proc", "pack.inner.proc", DEMANGLE_ADA},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct text_buf out = {0};
 		bool too_long = true;
@@ -305,12 +294,11 @@ static void short_names(void **state)
 }
 
 /* Bare names of just the longest size, and of one byte more. */
-static void short_bare_names(void **state)
+TEST(short_bare_names)
 {
 	static const char *const names[][2] = {{"_ZN2ns1fEi", "ns::f"},
 					       {"_D8demangle4testFaZv", "demangle.test(char)"},
 					       {"ns::f(int)", "ns::f(int)"}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct text_buf out = {0};
 		size_t max = strlen(names[i][1]);
@@ -336,9 +324,8 @@ static bool affords(bool (*affordable)(const char *name), const char *head, cons
 }
 
 /* What a name may have of that whose cost grows. */
-static void costs(void **state)
+TEST(costs)
 {
-	(void)state;
 	static const char *const retried[] = {"T_I", "T0_I", "T9_I", "TA_I", "TS_I", "T10_I"};
 	for (size_t i = 0; i < ARRAY_SIZE(retried); i++) {
 		assert_true(affords(demangle_affordable, "_Z1fcv", retried[i], 10));
@@ -379,9 +366,8 @@ static bool affords_search(unsigned n)
 	return ok;
 }
 
-static void searches(void **state)
+TEST(searches)
 {
-	(void)state;
 	unsigned n = 0;
 	while (n < 40 && affords_search(n))
 		n++;
@@ -389,9 +375,8 @@ static void searches(void **state)
 }
 
 /* More names than there are slots, each asked for twice in a row and once more later. */
-static void cached_names(void **state)
+TEST(cached_names)
 {
-	(void)state;
 	enum { NAMES = 20000, SIZE = 16 };
 	struct demangle_cache *cache = demangle_cache_new();
 	struct text_buf out = {0};
@@ -421,7 +406,7 @@ void __lsan_enable(void) __attribute__((weak));
  * libiberty's allocating demanglers end the process without memory; here the text has failed. What they had
  * allocated by then is lost.
  */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	static const struct {
 		const char *name;
@@ -433,7 +418,6 @@ static void without_memory(void **state)
 		{"pack__inner__proc", DEMANGLE_ADA, 2},
 		{"_Z4worki", DEMANGLE_AUTO, 1},
 	};
-	(void)state;
 	if (__lsan_disable)
 		__lsan_disable();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -453,19 +437,4 @@ static void without_memory(void **state)
 	if (__lsan_enable)
 		__lsan_enable();
 	expect("_D3std5stdio7writelnFAyaZv", "std.stdio.writeln(immutable(char)[])");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(languages),      cmocka_unit_test(bare_names),
-		cmocka_unit_test(not_mangled),    cmocka_unit_test(not_ada),
-		cmocka_unit_test(llvm_spelling),  cmocka_unit_test(gnu_spelling),
-		cmocka_unit_test(odd_text),       cmocka_unit_test(hostile_names_are_cheap),
-		cmocka_unit_test(long_names),     cmocka_unit_test(cached_names),
-		cmocka_unit_test(short_names),    cmocka_unit_test(short_bare_names),
-		cmocka_unit_test(costs),          cmocka_unit_test(searches),
-		cmocka_unit_test(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "tests/lib/unit.h"
+
 enum {
 	FUNCTIONS = 60,
 	SPACE = 2000,
@@ -61,9 +63,8 @@ static struct gsym_reader *make(const struct range *ranges, void **ret_data)
 	return sample_open(&s, ret_data);
 }
 
-static void random_overlaps(void **state)
+TEST(random_overlaps)
 {
-	(void)state;
 	unsigned seed = 3;
 	for (int round = 0; round < 300; round++) {
 		struct range ranges[FUNCTIONS];
@@ -105,9 +106,8 @@ static void *look_up_all(void *arg)
 	return NULL;
 }
 
-static void first_misses_from_many_threads(void **state)
+TEST(first_misses_from_many_threads)
 {
-	(void)state;
 	enum { THREADS = 4 };
 	unsigned seed = 5;
 	for (int round = 0; round < 50; round++) {
@@ -131,13 +131,4 @@ static void first_misses_from_many_threads(void **state)
 		gsym_reader_close(r);
 		free(data);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_overlaps),
-		cmocka_unit_test(first_misses_from_many_threads),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
 #include "gsym/base/file_io.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum {
 	SIZE = 1000,
@@ -94,9 +91,8 @@ static void expect_read(int err, size_t n_calls)
 		assert_memory_equal(got, content + AT, SIZE - AT);
 }
 
-static void reading(void **state)
+TEST(reading)
 {
-	(void)state;
 	PLAN(ALL);
 	expect_read(0, 1);
 	PLAN(1, 2, 300, ALL);
@@ -113,10 +109,9 @@ static void reading(void **state)
 }
 
 /* The file ends before: no call was interrupted, whatever errno says. */
-static void end_of_file(void **state)
+TEST(end_of_file)
 {
 	uint8_t got[SIZE + 1];
-	(void)state;
 	PLAN(ALL);
 	assert_int_equal(read_all(fd, got, SIZE + 1, 0), -EBADMSG);
 	assert_int_equal(calls, 2);
@@ -138,9 +133,8 @@ static void expect_written(int err, size_t n_calls)
 	}
 }
 
-static void writing(void **state)
+TEST(writing)
 {
-	(void)state;
 	PLAN(ALL);
 	expect_written(0, 1);
 	PLAN(1, 2, 300, ALL);
@@ -154,7 +148,7 @@ static void writing(void **state)
 }
 
 /* What the kernel calls a bad message or no data is a bad disk, not a file that is found damaged. */
-static void machine_errors(void **state)
+TEST(machine_errors)
 {
 	static const struct {
 		int err, want;
@@ -163,7 +157,6 @@ static void machine_errors(void **state)
 		{EOVERFLOW, -EIO}, {EREMOTEIO, -EIO}, {ETIMEDOUT, -EIO},
 		{ENOSPC, -ENOSPC}, {ESTALE, -ESTALE}, {ENOMEM, -ENOMEM},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		failure = table[i].err;
 		PLAN(5, FAILED, ALL);
@@ -174,10 +167,9 @@ static void machine_errors(void **state)
 	failure = EIO;
 }
 
-static void copying(void **state)
+TEST(copying)
 {
 	static uint8_t large[2 * BLOCK + 5], got[2 * BLOCK + 5];
-	(void)state;
 	FILE *to = tmpfile();
 	assert_non_null(to);
 	for (size_t i = 0; i < sizeof(large); i++)
@@ -200,10 +192,9 @@ static void copying(void **state)
 	fclose(to);
 }
 
-static void mapping(void **state)
+TEST(mapping)
 {
 	struct stat st;
-	(void)state;
 	const uint8_t *map = file_map(fd, SIZE, MAP_PRIVATE);
 	assert_ptr_not_equal(map, MAP_FAILED);
 	assert_memory_equal(map, content, SIZE);
@@ -218,13 +209,4 @@ static void mapping(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(reading),        TEST(end_of_file), TEST(writing),
-		TEST(machine_errors), TEST(copying),     TEST(mapping),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -2,6 +2,7 @@
 #include "gsym/codec/filetab.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 static uint32_t add(struct filetab *t, uint64_t dir, uint64_t base)
 {
@@ -12,9 +13,8 @@ static uint32_t add(struct filetab *t, uint64_t dir, uint64_t base)
 	return index;
 }
 
-static void entry_zero_is_no_file(void **state)
+TEST(entry_zero_is_no_file)
 {
-	(void)state;
 	struct filetab t;
 	assert_int_equal(filetab_init(&t), 0);
 	assert_int_equal(t.entries.n, 1);
@@ -23,9 +23,8 @@ static void entry_zero_is_no_file(void **state)
 	filetab_deinit(&t);
 }
 
-static void pairs_are_shared(void **state)
+TEST(pairs_are_shared)
 {
-	(void)state;
 	struct filetab t;
 	assert_int_equal(filetab_init(&t), 0);
 	assert_int_equal(add(&t, 1, 2), 1);
@@ -37,9 +36,8 @@ static void pairs_are_shared(void **state)
 	filetab_deinit(&t);
 }
 
-static void many_files(void **state)
+TEST(many_files)
 {
-	(void)state;
 	enum { N = 5000 };
 	struct filetab t;
 	assert_int_equal(filetab_init(&t), 0);
@@ -49,14 +47,4 @@ static void many_files(void **state)
 	}
 	assert_int_equal(t.entries.n, N + 1);
 	filetab_deinit(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entry_zero_is_no_file),
-		cmocka_unit_test(pairs_are_shared),
-		cmocka_unit_test(many_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void plain(void **state)
+#include "tests/lib/unit.h"
+
+TEST(plain)
 {
-	(void)state;
 	check_log("at " ID "+0x4, and\n", "at " ID "+0x4 alpha at /src/a.c:5, and\n");
 	check_log("01020304-0506-0708-090A-0B0C0D0E0F10 0x1009\r\n",
 		  "01020304-0506-0708-090A-0B0C0D0E0F10 0x1009 beta at /src/b.h:7 (inlined by) alpha at "
@@ -27,9 +28,8 @@ static void plain(void **state)
 	check_unchanged(ID " 0x10000000000001009\n" ID "+0xffffffffffffffff\n");
 }
 
-static void sanitizers(void **state)
+TEST(sanitizers)
 {
-	(void)state;
 	check_log("    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
 		  "    #1 0x55c8ec9c41cc in ?? (/bin/x+0x9) (BuildId: " ID ")\n"
 		  "    #2 0x55c8ec9c41ec  (/bin/x+0x44) (BuildId: " ID ") \n\n",
@@ -61,9 +61,8 @@ static void sanitizers(void **state)
 			"    #0 0x55c8ec9c41aa  (/bin/x+0x)\n");
 }
 
-static void coredumps(void **state)
+TEST(coredumps)
 {
-	(void)state;
 	check_log(
 		"Module libx.so.1 with build-id " ID "\n"
 		"#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n#1  0x00007f0000000010 n/a (libx.so.1 + "
@@ -89,9 +88,8 @@ static void coredumps(void **state)
 		"Module libx.so.1 without build-id.\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n");
 }
 
-static void android(void **state)
+TEST(android)
 {
-	(void)state;
 	check_log(
 		"F DEBUG   :       #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
 		"F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (BuildId: " ID ")\n"
@@ -113,9 +111,8 @@ static void android(void **state)
 			"(BuildId: " ID ")\n");
 }
 
-static void markup(void **state)
+TEST(markup)
 {
-	(void)state;
 	static const char modules[] =
 		"{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n";
 	char in[2000], expected[2000];
@@ -138,9 +135,8 @@ static void markup(void **state)
 			"}}} {{{pc:0x4}}} {{{}}} {{{bt}}} {{{symbol:}}} {{{mmap:1:2}}}\n");
 }
 
-static void cut_anywhere(void **state)
+TEST(cut_anywhere)
 {
-	(void)state;
 	size_t size;
 	char *in = everything(&size);
 	struct source source;
@@ -172,9 +168,8 @@ static void cut_anywhere(void **state)
 }
 
 /* A log that was filtered is not changed by filtering it again. */
-static void filtered_twice(void **state)
+TEST(filtered_twice)
 {
-	(void)state;
 	size_t size;
 	char *in = everything(&size);
 	struct source source;
@@ -193,9 +188,8 @@ static void filtered_twice(void **state)
 }
 
 /* Random bytes, and random pieces of logs without ids that anybody knows, come out as they went in. */
-static void everything_else_is_copied(void **state)
+TEST(everything_else_is_copied)
 {
-	(void)state;
 	static const char *const pieces[] = {"#1 0x1234567 ",
 					     "(/a+0x1)",
 					     " + 0x1)",
@@ -282,9 +276,8 @@ static void everything_else_is_copied(void **state)
 	source_drop(&source);
 }
 
-static void long_lines(void **state)
+TEST(long_lines)
 {
-	(void)state;
 	static char in[3 * FILTER_LINE_MAX];
 	struct source source;
 	struct text_buf out = {0};
@@ -304,9 +297,8 @@ static void long_lines(void **state)
 }
 
 /* A pause ends a stack and nothing else. */
-static void pauses(void **state)
+TEST(pauses)
 {
-	(void)state;
 	struct running r;
 	running_begin(&r);
 	assert_int_equal(running_feed(&r, "[1]  alpha+0x4/0x40\n[1]  alp", FILTER_MORE), 0);
@@ -319,9 +311,8 @@ static void pauses(void **state)
 }
 
 /* All images of a stack are asked for before the first is there, each once. */
-static void late_images(void **state)
+TEST(late_images)
 {
-	(void)state;
 	struct running r;
 	running_begin(&r);
 	static const char in[] = "    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
@@ -341,9 +332,8 @@ static void late_images(void **state)
 }
 
 /* Whatever is declared, and however long stacks are, there is an end to what is remembered. */
-static void memory_is_bounded(void **state)
+TEST(memory_is_bounded)
 {
-	(void)state;
 	struct running r;
 	char line[400];
 	running_begin(&r);
@@ -362,17 +352,4 @@ static void memory_is_bounded(void **state)
 	}
 	assert_true(filter_memory(r.filter) < 8 << 20);
 	running_end(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),          cmocka_unit_test(sanitizers),
-		cmocka_unit_test(coredumps),      cmocka_unit_test(android),
-		cmocka_unit_test(markup),         cmocka_unit_test(cut_anywhere),
-		cmocka_unit_test(filtered_twice), cmocka_unit_test(everything_else_is_copied),
-		cmocka_unit_test(long_lines),     cmocka_unit_test(pauses),
-		cmocka_unit_test(late_images),    cmocka_unit_test(memory_is_bounded),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

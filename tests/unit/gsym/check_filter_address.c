@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/lib/unit.h"
+
 /* The file's functions begin at its second page, as does its code. */
 #define ALPHA6 " alpha at /src/a.c:6"
 #define MAPS                                                                                  \
@@ -15,9 +17,8 @@
 /* As the image base of the sample is where its functions are, they are at the first page. */
 #define CODE "5581f7f2a000-5581f7f2b000 r-xp 00000000 fe:00 11199062                   /opt/app\n"
 
-static void forms(void **state)
+TEST(forms)
 {
-	(void)state;
 	check_log(CODE "#0  0x00005581f7f2a010 in ?? ()\n#1  0x00005581f7f2a010 in ?? ()\n",
 		  CODE "#0  0x00005581f7f2a010 in alpha at /src/a.c:6\n#1  0x00005581f7f2a010 in beta at "
 		       "/src/b.h:7\n"
@@ -55,9 +56,8 @@ static void forms(void **state)
 }
 
 /* Lists of mappings: what is code, what a list replaces. */
-static void maps(void **state)
+TEST(maps)
 {
-	(void)state;
 	check_log(MAPS "#0 0x5581f7f2b010 in ??\n", MAPS "#0 0x5581f7f2b010 in ??\n");
 	check_unchanged(MAPS "#0 0x5581f7f2a010 in ??\n"); /* no code */
 	/* The first page is not mapped: an offset in the file. */
@@ -87,9 +87,8 @@ static void maps(void **state)
 	"--->00000073'd2a10000-00000073'd2a10fff r-x         0      1000  /system/bin/app\n"      \
 	"    00000073'd2a20000-00000073'd2a20fff rw-         0      1000\n"
 
-static void tombstones(void **state)
+TEST(tombstones)
 {
-	(void)state;
 	static const char begin[] = "*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n";
 	char in[2000], expected[2000];
 	snprintf(in, sizeof(in), "%s    lr  00000073d2a00004  pc  00000073d2a10010\n\n%s\n", begin,
@@ -112,9 +111,8 @@ static void tombstones(void **state)
 	"x y 1 0.1: PERF_RECORD_MMAP2 " #process "/1: [" #start "(0x1000) @ " #off " fe:00 1 2]: r-xp " path \
 	"\n"
 
-static void perf(void **state)
+TEST(perf)
 {
-	(void)state;
 	check_log("\t  10 [unknown] (/opt/app)\n\t  10 [unknown] (/opt/app (deleted))\n",
 		  "\t  10 alpha at /src/a.c:6 (/opt/app)\n\t  10 beta at /src/b.h:7\n"
 		  "\t  10 alpha at /src/a.c:5 (/opt/app (deleted))\n");
@@ -154,9 +152,8 @@ static void perf(void **state)
 }
 
 /* Heap files have their mappings at the end, so they are held until then. */
-static void heap_files(void **state)
+TEST(heap_files)
 {
-	(void)state;
 	check_log(
 		"x\nheap_v2/524288\n  t*: 1: 16 [0: 0]\n@ 0x5581f7f2a010 0x5581f7f2a044 0x1\n  t*: 1: 16 [0: "
 		"0]\n\nMAPPED_LIBRARIES:\n" CODE "\n0x5581f7f2a004\n",
@@ -172,9 +169,8 @@ static void heap_files(void **state)
 }
 
 /* KASLR: the addresses of a kernel after it told where it is. */
-static void kernel_offset(void **state)
+TEST(kernel_offset)
 {
-	(void)state;
 	check_log("Kernel Offset: 0x1c000000 from 0x1000 (relocation range: 0x0-0x1)\n0x1c001004 \n",
 		  "Kernel Offset: 0x1c000000 from 0x1000 (relocation range: 0x0-0x1)\n0x1c001004 alpha at "
 		  "/src/a.c:5 "
@@ -186,9 +182,8 @@ static void kernel_offset(void **state)
 }
 
 /* What the caller tells of memory. */
-static void given(void **state)
+TEST(given)
 {
-	(void)state;
 	struct running r;
 	const struct filter_module module = {.name = "app"};
 	running_begin(&r);
@@ -205,9 +200,8 @@ static void given(void **state)
 }
 
 /* Where the range of a module ends is not known: what is in none of its functions may be anything. */
-static void estimated(void **state)
+TEST(estimated)
 {
-	(void)state;
 	const struct filter_unexplained *list;
 	const struct filter_module module = {.name = "app"};
 	struct running r;
@@ -222,9 +216,8 @@ static void estimated(void **state)
 	running_end(&r);
 }
 
-static void not_mapped(void **state)
+TEST(not_mapped)
 {
-	(void)state;
 	const struct filter_unexplained *list;
 	struct running r;
 	running_begin(&r);
@@ -237,9 +230,8 @@ static void not_mapped(void **state)
 }
 
 /* Lists of mappings without an end, and each cutting another. */
-static void maps_are_bounded(void **state)
+TEST(maps_are_bounded)
 {
-	(void)state;
 	struct running r;
 	char line[200];
 	running_begin(&r);
@@ -251,16 +243,4 @@ static void maps_are_bounded(void **state)
 	}
 	assert_true(filter_memory(r.filter) < 8 << 20);
 	running_end(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms),      cmocka_unit_test(maps),
-		cmocka_unit_test(tombstones), cmocka_unit_test(perf),
-		cmocka_unit_test(heap_files), cmocka_unit_test(kernel_offset),
-		cmocka_unit_test(given),      cmocka_unit_test(not_mapped),
-		cmocka_unit_test(estimated),  cmocka_unit_test(maps_are_bounded),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,14 @@
 #include "filter_sample.h"
 
 #include "log/engine/filter_types.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void apple(void **state)
+TEST(apple)
 {
-	(void)state;
 	check_log(apple_report,
 		  "Incident Identifier: X\n\nThread 0 Crashed:\n"
 		  "0   My App                        0x0000000104a78010 alpha (in My App) (a.c:6)\n"
@@ -35,9 +35,8 @@ static void apple(void **state)
 }
 
 /* A frame that is in no image is written in many ways; those after it are explained all the same. */
-static void apple_first_frames(void **state)
+TEST(apple_first_frames)
 {
-	(void)state;
 	static const char *const first[] = {
 		"0   ???                           0x7ff8a42b0fcc ???\n",
 		"0   ???                           \t000000000000000000 0 + 0\n",
@@ -56,9 +55,8 @@ static void apple_first_frames(void **state)
 }
 
 /* Where the images are. */
-static void apple_images(void **state)
+TEST(apple_images)
 {
-	(void)state;
 	check_log("Thread 0:\n" APPLE_A(0) "Binary Images\n" APPLE_IMAGE_A "\n",
 		  "Thread 0:\n" APPLE_A_IS(0) "Binary Images\n" APPLE_IMAGE_A "\n");
 	check_log("Binary Images:\n" APPLE_IMAGE_A "\nThread 0:\n" APPLE_A(0) "\nThread 1:\n" APPLE_A(0),
@@ -81,9 +79,8 @@ static void apple_images(void **state)
 						   "B <ff> /B\n\n");
 }
 
-static void apple_quoted(void **state)
+TEST(apple_quoted)
 {
-	(void)state;
 	check_log(
 		"> Thread 0 Crashed:\n> 0   A   0x0000000104a7800c 0x104a78000 + 12\n>\n> Binary "
 		"Images:\n> " APPLE_IMAGE_A ">\nThanks\n",
@@ -93,9 +90,8 @@ static void apple_quoted(void **state)
 }
 
 /* The frames of an exception are a list of addresses. */
-static void apple_addresses(void **state)
+TEST(apple_addresses)
 {
-	(void)state;
 #define FRAMES(quote)                                                                                       \
 	quote "0   ???                            0x00000001b0000010 0x0 + 7247757328\n" quote              \
 	      "1   A                              0x0000000104a7800c beta (in A) (b.h:7) [inlined]\n" quote \
@@ -120,12 +116,11 @@ static void apple_addresses(void **state)
 }
 
 /* A list of more bytes than are buffered of a stack: what was written is not written again after a wait. */
-static void apple_many_addresses(void **state)
+TEST(apple_many_addresses)
 {
 	enum { MANY = 250, QUOTED = 700 };
 	char quote[QUOTED + 1];
 	struct text_buf in = {0}, expected = {0};
-	(void)state;
 	assert_true(MANY * QUOTED > FILTER_STACK_BYTES);
 	memset(quote, '>', QUOTED);
 	quote[QUOTED] = 0;
@@ -150,18 +145,16 @@ static void apple_many_addresses(void **state)
 }
 
 /* Of several rows at an address atos shows the first, and its readers expect that, all others the last. */
-static void first_row(void **state)
+TEST(first_row)
 {
-	(void)state;
 #define HEAD "Thread 0:\n0   A                             0x0000000100000100 "
 #define TAIL "\n\nBinary Images:\n0x100000000 - 0x100000fff A <" ID "> /A\n\n"
 	check_log(HEAD "0x100000000 + 256" TAIL, HEAD "both (in A) (a.c:50)" TAIL);
 	check_log(ID "+0x100\n", ID "+0x100 both at /src/a.c:51\n");
 }
 
-static void ips_reports(void **state)
+TEST(ips_reports)
 {
-	(void)state;
 	check_log(
 		ips_report, IPS_HEADER
 		"{\n  \"note\" : \"a \\\"brace\\\" { [\", \"n\":-1.5e3, \"t\":null,\n"
@@ -203,9 +196,8 @@ static void ips_reports(void **state)
 }
 
 /* A report that never ends is let go, and what follows is looked at again. */
-static void endless_report(void **state)
+TEST(endless_report)
 {
-	(void)state;
 	static const char head[] = "Thread 0:\n0   A   0x0000000104a78010 0x104a78000 + 16\n",
 			  tail[] = "\n" ID "+0x4\n";
 	size_t size = FILTER_REPORT_MAX + 1000;
@@ -223,16 +215,4 @@ static void endless_report(void **state)
 	text_deinit(&out);
 	free(in);
 	source_drop(&source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(apple),           cmocka_unit_test(apple_first_frames),
-		cmocka_unit_test(apple_images),    cmocka_unit_test(apple_quoted),
-		cmocka_unit_test(apple_addresses), cmocka_unit_test(apple_many_addresses),
-		cmocka_unit_test(first_row),       cmocka_unit_test(ips_reports),
-		cmocka_unit_test(endless_report),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void kernel(void **state)
+#include "tests/lib/unit.h"
+
+TEST(kernel)
 {
-	(void)state;
 	check_log(
 		"[  1.5] RIP: 0010:alpha+0x14/0x40\n[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n[  "
 		"1.5]  alpha+0x0/0x40\n",
@@ -30,9 +31,8 @@ static void kernel(void **state)
 }
 
 /* A frame is explained inside the function it names, and only if the size is that of the function. */
-static void kernel_sizes(void **state)
+TEST(kernel_sizes)
 {
-	(void)state;
 	check_log(" twin+0x4/0x20\n twin+0x4/0x30\n", " twin (/src/a.c:20)\n twin (/src/a.c:30)\n");
 	check_unchanged(" alpha+0x4/0x3f\n alpha+0x4/0x41\n alpha+0x4/0x100000\n twin+0x4/0x10\n");
 	/* Padding counts, up to the next symbol, but is no function's code. */
@@ -68,9 +68,8 @@ static void kernel_sizes(void **state)
  * Two functions of another size reject a module without an id, also for what precedes them in their stack,
  * until another kernel is booted; one does not, however often.
  */
-static void rejected(void **state)
+TEST(rejected)
 {
-	(void)state;
 #define GOOD           " alpha+0x4/0x40\n"
 #define GOOD_EXPLAINED " alpha (/src/a.c:5)\n"
 #define BAD            " both+0x4/0x50\n after+0x4/0x18\n"
@@ -85,9 +84,8 @@ static void rejected(void **state)
 }
 
 /* What was not explained is listed once for each module, however the input is cut. */
-static void unexplained(void **state)
+TEST(unexplained)
 {
-	(void)state;
 	const struct filter_unexplained *list;
 	struct running r;
 	running_begin(&r);
@@ -121,9 +119,8 @@ static void unexplained(void **state)
 
 /* Where the processor was belongs to the trace below: its caller says which of two functions it was, the
  * kernel just names one. */
-static void kernel_heads(void **state)
+TEST(kernel_heads)
 {
-	(void)state;
 #define KNOWN(mark)  mark " ? alpha (/src/a.c:5)\n"
 #define TRACED(mark) mark "Call Trace:\n" mark " <IRQ>\n" KNOWN(mark) mark " </IRQ>\n" mark " <TASK>\n"
 #define X            "[  1.5] "
@@ -165,9 +162,8 @@ static void kernel_heads(void **state)
 }
 
 /* Processors that report at the same time. */
-static void kernel_mixed(void **state)
+TEST(kernel_mixed)
 {
-	(void)state;
 #define A "[  1.5][   T12] "
 #define B "[  1.5][    C1] "
 	check_log(A "RIP: 0010:one+0x8/0x40\n" B " one+0x9/0x40\n" A "Code: 48\n" B " alpha+0x4/0x40\n" B
@@ -192,13 +188,4 @@ static void kernel_mixed(void **state)
 		assert_int_equal(running_feed(&r, B "something else\n", FILTER_MORE), 0);
 	assert_true(r.out.n > 0); /* of 200 lines, not all wait for the other processor */
 	running_end(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernel),      cmocka_unit_test(kernel_sizes), cmocka_unit_test(rejected),
-		cmocka_unit_test(unexplained), cmocka_unit_test(kernel_heads), cmocka_unit_test(kernel_mixed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

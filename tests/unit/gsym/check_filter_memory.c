@@ -5,6 +5,7 @@
 #include "filter_sample.h"
 
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 
@@ -30,9 +31,8 @@ static int filter_all(struct source *source, const char *in, size_t size, struct
 	return err;
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-	(void)state;
 	struct source source;
 	struct text_buf whole = {0}, out = {0};
 	size_t size;
@@ -61,12 +61,4 @@ static void every_allocation_may_fail(void **state)
 	text_deinit(&whole);
 	free(in);
 	source_drop(&source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_allocation_may_fail),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/lib/unit.h"
+
 #define ALPHA5  " alpha at /src/a.c:5"
 #define ALPHA6  " alpha at /src/a.c:6"
 #define TWIN_IS " twin at /src/a.c:20"
@@ -11,9 +13,8 @@
 #define EACH    "void g::each<std::vector<int, std::allocator<int>>>(int, char const*) at /src/a.c:92"
 #define BETA    " beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5"
 
-static void glibc(void **state)
+TEST(glibc)
 {
-	(void)state;
 	/* Offsets count from link-time address 0. All are return addresses. */
 	check_log("./app(+0x1010)[0x5581f7f2a010]\n./app(alpha+0x10) "
 		  "[0x5581f7f2a010]\n/lib/libother.so(+0x10)[0x1]\n",
@@ -34,9 +35,8 @@ static void glibc(void **state)
 		  "INFO main.cc:12] ./app(+0x1004)[0x1]" ALPHA5 "\n");
 }
 
-static void strace(void **state)
+TEST(strace)
 {
-	(void)state;
 	/* What has no symbol is an offset in the file. */
 	check_log(" > /opt/app(alpha+0x10) [0x1010]\n > /opt/app(alpha+0x10) [0x1010]\n",
 		  " > /opt/app(alpha+0x10) [0x1010]" BETA "\n > /opt/app(alpha+0x10) [0x1010]" BETA "\n");
@@ -50,9 +50,8 @@ static void strace(void **state)
 		  " > /opt/app() [0x10]" BETA "\n > /opt/app() [0x10]" BETA "\n");
 }
 
-static void brackets(void **state)
+TEST(brackets)
 {
-	(void)state;
 	check_log("# C  [app+0x10]\n# C  [app+0x10]  alpha+0x10\n",
 		  "# C  [app+0x10]" ALPHA6 "\n# C  [app+0x10]" BETA "  alpha+0x10\n");
 	check_log("in (/opt/app+0x4), (/opt/app + 0x10).\n",
@@ -69,9 +68,8 @@ static void brackets(void **state)
 			"app+0x4/0x5\napp+0x4.5\napp + 0x4\napp+4\n0x10+0x4\nother.so+0x4\nxapp+0x4\n");
 }
 
-static void offsets_in_files(void **state)
+TEST(offsets_in_files)
 {
-	(void)state;
 	check_log("app[1]: segfault at 0 ip 00007f51c0000010 sp 0 error 4 in app[10,7f51c0000000+1000] on "
 		  "CPU 0\n",
 		  "app[1]: segfault at 0 ip 00007f51c0000010 sp 0 error 4 in app[10,7f51c0000000+1000]" ALPHA6
@@ -92,9 +90,8 @@ static void offsets_in_files(void **state)
 		"app[10,7f51c0000000+1000]\nin app[10,7f51c0000000+1000\nin app[x,7f51c0000000+1000]\n");
 }
 
-static void apple_tools(void **state)
+TEST(apple_tools)
 {
-	(void)state;
 	check_log("  12 ??? (app + 16) [0x104a7bf50]\n    13 ??? (<" ID "> + 16) [0x104a7bf50]\n",
 		  "  12 ??? (app + 16) [0x104a7bf50]" ALPHA6 "\n    13 ??? (<" ID "> + 16) [0x104a7bf50]" BETA
 		  "\n");
@@ -107,9 +104,8 @@ static void apple_tools(void **state)
 }
 
 /* Demangled names of functions: whole, as debuggers write them, or without parameters. */
-static void demangled(void **state)
+TEST(demangled)
 {
-	(void)state;
 	check_log("frame #1: 0x1 app`g::twice(int) + 4\n\napp!g::twice(char)+0x4 tail\n",
 		  "frame #1: 0x1 app`g::twice(int) + 4 g::twice(int) at /src/a.c:90\n\n"
 		  "app!g::twice(char)+0x4 g::twice(char) at /src/a.c:91 tail\n");
@@ -128,9 +124,8 @@ static void demangled(void **state)
 }
 
 /* The event log, Wine and WinDbg. */
-static void windows(void **state)
+TEST(windows)
 {
-	(void)state;
 	check_log("Faulting module name: app, version: 1\r\nFault offset: 0x0010\r\n\r\n"
 		  "Faulting module name: other.dll\nFault offset: 0x10\nFaulting module name: , version: 1\n"
 		  "a, Faulting module name: app, version: 1, Fault offset: 0xf, x\n",
@@ -153,9 +148,8 @@ static void windows(void **state)
 		  "  1 0x7f01 in app (+0x10)" ALPHA6 "\napp+0x10" ALPHA6 ": mov\n");
 }
 
-static void minidumps(void **state)
+TEST(minidumps)
 {
-	(void)state;
 	check_log(" 0  app + 0x10\n    rip = 0x1\n 1  app + 0xf \n",
 		  " 0  app + 0x10" ALPHA6 "\n    rip = 0x1\n 1  app + 0xf" BETA " \n");
 	/* The call site of caller() is right after its address, which is in the call already. */
@@ -191,9 +185,8 @@ static void minidumps(void **state)
 	"\"function\":\"beta\",\"line\":7}],\"line\":5,"
 
 /* minidump_stackwalk in JSON: it stays JSON. */
-static void stackwalk(void **state)
+TEST(stackwalk)
 {
-	(void)state;
 	check_log("{\"crash_info\":{},\"threads\":[{\"frames\":[{\"file\":null,\"frame\":0," STACKWALK_NULLS
 		  "\"module\":\"libx.so\",\"module_offset\":\"0x00000010\"},{\"file\":null," STACKWALK_NULLS
 		  "\"module\":\"app\",\"module_offset\":\"0x0000000f\"},{\"module\":null},{\"file\":null,"
@@ -225,18 +218,16 @@ static void stackwalk(void **state)
 }
 
 /* What has a file and line already gets no other. */
-static void known_positions(void **state)
+TEST(known_positions)
 {
-	(void)state;
 	check_unchanged("f /a.c:3 (app+0x4)\n[app+0x4] at a.rs:3\n./app(+0x1004)[0x1] x (main.cpp:3)\n" ID
 			"+0x4 f at /x.go:9\n/opt/app[0x1004] a.cc:1\n");
 	check_log("[app+0x4] to 10.0.0.1:80\n", "[app+0x4]" ALPHA5 " to 10.0.0.1:80\n");
 }
 
 /* What was not explained, and why. */
-static void causes(void **state)
+TEST(causes)
 {
-	(void)state;
 	const struct filter_unexplained *list;
 	struct running r;
 	running_begin(&r);
@@ -265,11 +256,10 @@ static void causes(void **state)
 }
 
 /* What a line says of the function besides the offset in a module without an id. */
-static void named_functions(void **state)
+TEST(named_functions)
 {
 	const struct filter_unexplained *list;
 	struct running r;
-	(void)state;
 	/* The function starts there, whatever it is called, or about there, and is called so. */
 	check_log("# C  [app+0x10]  other+0x10\n", "# C  [app+0x10]" ALPHA6 "  other+0x10\n");
 	check_log("# C  [app+0x10]  alpha+0x8\n", "# C  [app+0x10]" ALPHA6 "  alpha+0x8\n");
@@ -300,11 +290,10 @@ static void named_functions(void **state)
  * Two functions that start elsewhere reject a module, also for what precedes them in their stack and names no
  * function; one does not, however often.
  */
-static void rejected(void **state)
+TEST(rejected)
 {
 	const struct filter_unexplained *list;
 	struct running r;
-	(void)state;
 #define TWIN  "twin+0x4 (app+0x10)\n"
 #define BOTH  "both+0x4 (app+0x10)\n"
 #define ALONE "(app+0x4)\n"
@@ -327,9 +316,8 @@ static void rejected(void **state)
 }
 
 /* Two that started elsewhere and do not any more accept it again, if none does between. */
-static void replaced(void **state)
+TEST(replaced)
 {
-	(void)state;
 #define TWIN_FITS "twin+0x4 (app+0x84)"
 #define BOTH_FITS "both+0x4 (app+0x104)"
 	check_unchanged(TWIN BOTH "\n" NAMED "\n" TWIN_FITS "\n\n" TWIN_FITS "\n" NAMED "\n" BOTH
@@ -339,9 +327,8 @@ static void replaced(void **state)
 }
 
 /* The address in memory besides a name is whole pages away from the function, or the name is another's. */
-static void places(void **state)
+TEST(places)
 {
-	(void)state;
 #define AT(name, address) "app(" name ") [" address "]"
 	check_log(AT("alpha+0x10", "0x7f51c0003010") "\n" AT("alpha+0x10", "0x7f51c000300f") "\n",
 		  AT("alpha+0x10", "0x7f51c0003010") BETA "\n" AT("alpha+0x10", "0x7f51c000300f") BETA "\n");
@@ -357,25 +344,9 @@ static void places(void **state)
 }
 
 /* Part of a function, or a copy of it: no module. */
-static void parts(void **state)
+TEST(parts)
 {
-	(void)state;
 	check_log("# C  [app+0x10]  alpha.constprop.0+0x2\n",
 		  "# C  [app+0x10]" ALPHA6 "  alpha.constprop.0+0x2\n");
 	check_unchanged("# C  [app+0x10]  twin.cold+0x2\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(glibc),           cmocka_unit_test(strace),
-		cmocka_unit_test(brackets),        cmocka_unit_test(offsets_in_files),
-		cmocka_unit_test(apple_tools),     cmocka_unit_test(demangled),
-		cmocka_unit_test(minidumps),       cmocka_unit_test(stackwalk),
-		cmocka_unit_test(known_positions), cmocka_unit_test(causes),
-		cmocka_unit_test(windows),         cmocka_unit_test(named_functions),
-		cmocka_unit_test(rejected),        cmocka_unit_test(places),
-		cmocka_unit_test(replaced),        cmocka_unit_test(parts),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

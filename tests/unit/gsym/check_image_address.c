@@ -2,6 +2,7 @@
 #include "filter_sample.h"
 
 #include "log/engine/image_address.h"
+#include "tests/lib/unit.h"
 
 enum { ALPHA = BASE, ONE = BASE + 0x40, TWIN = BASE + 0x80 };
 
@@ -28,10 +29,9 @@ static uint64_t address_of(const struct source *source, const struct filter_segm
 
 #define FRAME(kind, at, ...) ((struct log_frame){.space = (kind), .address = (at), ##__VA_ARGS__})
 
-static void link_and_relative(void **state)
+TEST(link_and_relative)
 {
 	struct source source;
-	(void)state;
 	source_make(&source);
 	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_LINK, 0x77)), 0x77);
 	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_RVA, 0x77)), BASE + 0x77);
@@ -46,12 +46,11 @@ static void link_and_relative(void **state)
 	source_drop(&source);
 }
 
-static void in_the_file(void **state)
+TEST(in_the_file)
 {
 	static const struct filter_segment two[] = {
 		{0x200, 0x9000, 0x100}, {0x400, BASE, 0x300}, {UINT64_MAX - 15, UINT64_MAX - 7, 16}, {0}};
 	struct source source;
-	(void)state;
 	source_make(&source);
 	assert_int_equal(address_of(&source, two, FRAME(FRAME_FILE, 0x1ff)), 0);
 	assert_int_equal(address_of(&source, two, FRAME(FRAME_FILE, 0x200)), 0x9000);
@@ -64,12 +63,11 @@ static void in_the_file(void **state)
 }
 
 /* Offsets in the file, addresses in memory as a mapping has them, and those of a program at a fixed place. */
-static void of_perf(void **state)
+TEST(of_perf)
 {
 	static const struct filter_segment low[] = {{0x400, BASE, 0x300}, {0}};
 	static const struct filter_segment moved[] = {{BASE, ONE, 0x300}, {0}};
 	struct source source;
-	(void)state;
 	source_make(&source);
 	/* What only one of them explains. */
 	assert_int_equal(address_of(&source, low, FRAME(FRAME_PERF, 0x444, .mapped = UINT64_MAX)), ONE + 4);
@@ -84,14 +82,13 @@ static void of_perf(void **state)
 }
 
 /* By the size of its mapping, for each size of pages. */
-static void of_code(void **state)
+TEST(of_code)
 {
 	static const struct filter_segment one[] = {{0x40, ONE, 0x240}, {0}};
 	static const struct filter_segment two[] = {{0x40, ONE, 0x240}, {0x5000, TWIN + 0x8000, 0x240}, {0}};
 	static const struct filter_segment both[] = {{0, ALPHA, 0x240}, {0x40, ONE - 0x1000, 0x240}, {0}};
 	static const struct filter_segment huge[] = {{0, ONE, UINT64_MAX - 0x20}, {0}};
 	struct source source;
-	(void)state;
 	source_make(&source);
 	assert_int_equal(address_of(&source, one, FRAME(FRAME_CODE, 0x44, .code_size = 0x1000)), ONE + 4);
 	assert_int_equal(address_of(&source, one, FRAME(FRAME_CODE, ONE + 4, .code_size = 0x4000)), ONE + 4);
@@ -104,15 +101,4 @@ static void of_code(void **state)
 	/* Both segments have the size, and code at that offset. */
 	assert_int_equal(address_of(&source, both, FRAME(FRAME_CODE, 0x1044, .code_size = 0x1000)), ONE + 4);
 	source_drop(&source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(link_and_relative),
-		cmocka_unit_test(in_the_file),
-		cmocka_unit_test(of_perf),
-		cmocka_unit_test(of_code),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

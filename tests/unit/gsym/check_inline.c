@@ -2,6 +2,7 @@
 #include "gsym/codec/inline.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 static const struct gsym_tables tables = {.strp_size = 4, .strtab_size = 100, .num_files = 4};
 
@@ -97,7 +98,7 @@ static void expect_round_trip(struct tree *t, const struct gsym_func *f)
 		expect_walk(t, f, off);
 }
 
-static void worked_example(void **state)
+TEST(worked_example)
 {
 	static const uint8_t bytes[] = {
 		0x01, 0x00, 0x32, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, /* work */
@@ -118,7 +119,7 @@ static void worked_example(void **state)
 }
 
 /* Several ranges, of which the first is the base of the children, and siblings at every level. */
-static void several_ranges(void **state)
+TEST(several_ranges)
 {
 	static const struct gsym_range ranges[] = {
 		{10, 20},   {40, 20}, {100, 200}, /* node 0 */
@@ -157,7 +158,7 @@ static void make_chain(struct gsym_func *f, struct gsym_inline *nodes, struct gs
 				.n_ranges = depth};
 }
 
-static void deepest_nesting(void **state)
+TEST(deepest_nesting)
 {
 	static struct gsym_inline nodes[INLINE_DEPTH_MAX + 1];
 	static struct gsym_range ranges[INLINE_DEPTH_MAX + 1];
@@ -182,7 +183,7 @@ static void put_nest(struct buf *b, unsigned n, uint8_t first)
 		buf_bytes(b, node, sizeof(node));
 }
 
-static void too_deep_in_a_file(void **state)
+TEST(too_deep_in_a_file)
 {
 	struct tree *t = *state;
 	struct gsym_func f;
@@ -202,7 +203,7 @@ static void too_deep_in_a_file(void **state)
 	}
 }
 
-static void cut_off_anywhere(void **state)
+TEST(cut_off_anywhere)
 {
 	struct tree *t = *state;
 	struct gsym_func f;
@@ -245,7 +246,7 @@ static void expect_refused(struct tree *t, const struct gsym_inline *nodes, size
 #define RANGES(...) \
 	((const struct gsym_range[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_range[]){__VA_ARGS__}))
 
-static void encoder_refuses(void **state)
+TEST(encoder_refuses)
 {
 	expect_refused(*state, NODES({1, 1, 1, 2, 0, 1}), RANGES({0, 1}), "inline node 0|depth");
 	expect_refused(*state, NODES({1, 1, 1, 0, 0, 1}), RANGES({0, 1}), "inline node 0|depth");
@@ -276,7 +277,7 @@ static void expect_bad(struct tree *t, const uint8_t *bytes, size_t size, const 
 #define BYTES(...) ((const uint8_t[]){__VA_ARGS__}), sizeof((uint8_t[]){__VA_ARGS__})
 #define ROOT       1, 0, 100, 1, 1, 0, 0, 0, 0, 0
 
-static void damage(void **state)
+TEST(damage)
 {
 	expect_bad(*state, BYTES(ROOT, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 1), "node is damaged");
 	expect_bad(*state, BYTES(ROOT, 1, 0, 1, 2, 1, 0, 0, 0, 0, 0, 0), "node is damaged");
@@ -289,7 +290,7 @@ static void damage(void **state)
 		   "node is damaged");
 }
 
-static void nothing_inlined(void **state)
+TEST(nothing_inlined)
 {
 	struct gsym_func f;
 	static const uint8_t empty[] = {0}, root[] = {1, 0, 100, 0, 1, 0, 0, 0, 0, 0};
@@ -299,17 +300,4 @@ static void nothing_inlined(void **state)
 	assert_int_equal(f.n_inlines, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(worked_example, setup, teardown),
-		cmocka_unit_test_setup_teardown(several_ranges, setup, teardown),
-		cmocka_unit_test_setup_teardown(deepest_nesting, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_deep_in_a_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(cut_off_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(encoder_refuses, setup, teardown),
-		cmocka_unit_test_setup_teardown(damage, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_inlined, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

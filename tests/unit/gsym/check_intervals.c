@@ -7,11 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "gsym/codec/buf.h"
 #include "gsym/codec/linetab.h"
 #include "gsym/read/intervals.h"
+#include "tests/lib/unit.h"
 
 enum {
 	SIZE = 96, /* of the function */
@@ -145,9 +144,8 @@ static struct cursor block_of(const struct buf *b)
 	return cursor_new(b->bytes.v, chance(8) ? b->bytes.n : chance((uint32_t)b->bytes.n), false);
 }
 
-static void random_records(void **state)
+TEST(random_records)
 {
-	(void)state;
 	struct interval_set s = {0};
 	struct buf inlines = {0}, rows = {0};
 	for (int round = 0; round < ROUNDS; round++) {
@@ -167,9 +165,8 @@ static void random_records(void **state)
 }
 
 /* As deep as is allowed, and one level more. */
-static void deep(void **state)
+TEST(deep)
 {
-	(void)state;
 	for (unsigned depth = INLINE_DEPTH_MAX - 1; depth < INLINE_DEPTH_MAX + 2; depth++) {
 		struct interval_set s = {0};
 		struct buf b = {0};
@@ -189,13 +186,4 @@ static void deep(void **state)
 		buf_free(&b);
 		intervals_deinit(&s);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_records),
-		cmocka_unit_test(deep),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "log/formats/format_ips.h"
 #include "log/engine/json_member.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +15,8 @@ static struct text_scan scan_of(const char *text)
 	return scan_from(text, text + strlen(text));
 }
 
-static void headers(void **state)
+TEST(headers)
 {
-	(void)state;
 	static const struct {
 		const char *line;
 		bool is_header;
@@ -35,9 +35,8 @@ static void headers(void **state)
 }
 
 /* Those of minidump_stackwalk begin with one of two members, in the line of the brace or the next. */
-static void beginnings(void **state)
+TEST(beginnings)
 {
-	(void)state;
 	static const struct {
 		const char *line;
 		bool in_line, after_brace;
@@ -68,9 +67,8 @@ static void beginnings(void **state)
 }
 
 /* The end of the object is found wherever it is cut. */
-static void ends(void **state)
+TEST(ends)
 {
-	(void)state;
 	static const struct {
 		const char *text;
 		size_t size; /* of the object; 0: it does not end */
@@ -120,10 +118,9 @@ static int parse(struct ips *ips, const char *text, size_t n_frames, size_t n_im
 
 #define FRAME "{\"imageOffset\":16,\"imageIndex\":0}"
 
-static void json(void **state)
+TEST(json)
 {
 	struct ips ips = {.frames = {NULL}};
-	(void)state;
 	static const struct {
 		const char *text;
 		int err;
@@ -167,10 +164,9 @@ static void json(void **state)
 }
 
 /* What is a frame: an object in an array with an offset and an image or a module. */
-static void frames(void **state)
+TEST(frames)
 {
 	struct ips ips = {.frames = {NULL}};
-	(void)state;
 	static const struct {
 		const char *object;
 		bool is_frame, named;
@@ -241,10 +237,9 @@ static void frames(void **state)
 	ips_deinit(&ips);
 }
 
-static void images(void **state)
+TEST(images)
 {
 	struct ips ips = {.frames = {NULL}};
-	(void)state;
 	static const char apple[] =
 		"{\"usedImages\":[{\"uuid\":\"00000000-0000-0000-0000-0000000000aB\",\"name\":\"a\"},{},"
 		"{\"debug_id\":\"ff\",\"filename\":\"b\"},1],\"f\":[{\"uuid\":\"ff\",\"name\":\"c\"}]}";
@@ -282,10 +277,9 @@ static char *repeated(const char *head, const char *object, size_t n, const char
 	return text.v;
 }
 
-static void limits(void **state)
+TEST(limits)
 {
 	struct ips ips = {.frames = {NULL}};
-	(void)state;
 	for (size_t more = 0; more < 2; more++) {
 		char *text = repeated("[", FRAME, IPS_FRAMES_MAX + more, "]");
 		assert_int_equal(parse(&ips, text, IPS_FRAMES_MAX, 0), 0);
@@ -305,10 +299,9 @@ static void limits(void **state)
 }
 
 /* What the filter is told of a frame. */
-static void filter_frames(void **state)
+TEST(filter_frames)
 {
 	struct ips ips = {.frames = {NULL}};
-	(void)state;
 	static const char apple[] = "{\"usedImages\":[{\"uuid\":\"ff\",\"name\":\"a\"}],\"f\":[" FRAME
 				    ",{\"imageIndex\":0,\"imageOffset\":7,\"symbol\":\"f\"},{\"imageIndex\":"
 				    "1,\"imageOffset\":8}]}";
@@ -357,9 +350,8 @@ static void filter_frames(void **state)
 }
 
 /* The members of an object without its braces, as "key=value;", up to what is none. */
-static void members(void **state)
+TEST(members)
 {
-	(void)state;
 	static const char *const texts[][2] = {
 		{"\"a\":1,\"b\":null", "a=1;b=null;"},
 		{" \t\r\n\"a\"\t: \n 1 \r\n\t,\n \"b\" :2", "a=1;b=2;"},
@@ -393,14 +385,4 @@ static void members(void **state)
 		assert_string_equal(got.v, texts[i][1]);
 		text_deinit(&got);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers), cmocka_unit_test(beginnings),    cmocka_unit_test(ends),
-		cmocka_unit_test(json),    cmocka_unit_test(frames),        cmocka_unit_test(images),
-		cmocka_unit_test(limits),  cmocka_unit_test(filter_frames), cmocka_unit_test(members),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

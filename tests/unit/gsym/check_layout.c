@@ -2,6 +2,7 @@
 #include "gsym/write/layout.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 
@@ -15,9 +16,8 @@ static const struct layout_input vector = {
 	.uuid_size = 16,
 };
 
-static void version_2_vector(void **state)
+TEST(version_2_vector)
 {
-	(void)state;
 	struct layout l;
 	assert_int_equal(layout_make(&vector, &l, NULL), 0);
 	assert_int_equal(l.off[GlobalInfo_UUID], 160);
@@ -30,9 +30,8 @@ static void version_2_vector(void **state)
 	assert_int_equal(l.file_size, 473);
 }
 
-static void version_1_order(void **state)
+TEST(version_1_order)
 {
-	(void)state;
 	struct layout_input in = vector;
 	struct layout l;
 	in.version = 1;
@@ -46,9 +45,8 @@ static void version_1_order(void **state)
 	assert_int_equal(l.file_size, 136 + 185);
 }
 
-static void address_size_is_the_smallest(void **state)
+TEST(address_size_is_the_smallest)
 {
-	(void)state;
 	static const struct {
 		uint64_t last;
 		uint8_t size;
@@ -71,9 +69,8 @@ static void expect_overflow(const struct layout_input *in, const char *words)
 	assert_words(&diag, words);
 }
 
-static void version_1_limits(void **state)
+TEST(version_1_limits)
 {
-	(void)state;
 	struct layout_input in = vector;
 	struct layout l;
 	in.version = 1;
@@ -97,22 +94,9 @@ static void version_1_limits(void **state)
 	assert_int_equal(layout_make(&in, &l, NULL), 0);
 }
 
-static void too_many_functions(void **state)
+TEST(too_many_functions)
 {
-	(void)state;
 	struct layout_input in = vector;
 	in.num_addresses = 1ull << 32;
 	expect_overflow(&in, "header at offset 0|4294967296 functions");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(version_2_vector),
-		cmocka_unit_test(version_1_order),
-		cmocka_unit_test(address_size_is_the_smallest),
-		cmocka_unit_test(version_1_limits),
-		cmocka_unit_test(too_many_functions),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

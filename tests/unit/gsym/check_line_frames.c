@@ -5,13 +5,10 @@
 #include "log/engine/filter_state.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
 /* ---- In place of the pending stack ---- */
@@ -143,8 +140,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define FRAMES_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 /* Takes a line, as if the stack had not been asked before. */
 static int take(const char *line)
 {
@@ -163,7 +158,7 @@ static void copied(const char *line)
 
 /* ---- Pieces of text ---- */
 
-static void contents(void **state)
+TEST(contents)
 {
 	static const struct {
 		const char *line;
@@ -173,7 +168,6 @@ static void contents(void **state)
 		{"a\n", 1},   {"a\r\n", 1}, {"a\r", 1},      {"a\n\n", 2}, {"a\r\r\n", 2},
 		{"a\n\r", 2}, {"a\nb", 3},  {"a\r\nb\n", 4},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		size_t size = strlen(rows[i].line);
 		/* In memory of its size, for sanitizers. */
@@ -187,10 +181,9 @@ static void contents(void **state)
 	}
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
 	struct text_buf report = {0};
-	(void)state;
 	text_lit(&report, "ab\n\nc\r\nlast");
 	assert_int_equal(report_line_size(&report, 0), 3);
 	assert_int_equal(report_line_size(&report, 1), 2);
@@ -210,7 +203,7 @@ static void sizes(void **state)
 /* ---- Which format ---- */
 
 /* One line of each, which others might take for theirs. */
-static void formats(void **state)
+TEST(formats)
 {
 	static const struct {
 		const char *line;
@@ -227,7 +220,6 @@ static void formats(void **state)
 		{"app(+0x1139) [0x55d7]", &format_offset, 1},
 		{"\t            1139 main+0x4 (/bin/app)", &format_perf, 1},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_int_equal(take(rows[i].line), 0);
 		if (stack.format != rows[i].format)
@@ -241,9 +233,8 @@ static void formats(void **state)
 
 /* ---- What becomes of a line ---- */
 
-static void frames(void **state)
+TEST(frames)
 {
-	(void)state;
 	/* What does not go on ends what is buffered. */
 	assert_int_equal(take(" f+0x4/0x10\n"), 0);
 	assert_int_equal(stack.flushes, 1);
@@ -266,9 +257,8 @@ static void frames(void **state)
 	assert_int_equal(out.n, 0);
 }
 
-static void others(void **state)
+TEST(others)
 {
-	(void)state;
 	assert_int_equal(take("no frames\r\n"), 0);
 	copied("no frames\r\n");
 	assert_int_equal(stack.flushes, 1);
@@ -302,9 +292,8 @@ static void others(void **state)
 #define BOOTS "Linux version 6.1.0-13-amd64 (x@y) (gcc) #1 SMP\n"
 #define RUNS  "CPU: 0 PID: 1 Comm: x Not tainted 6.1.0-13-amd64 #1\n"
 
-static void kernels(void **state)
+TEST(kernels)
 {
-	(void)state;
 	stack.spans = true;
 	assert_int_equal(take(RUNS), 0);
 	assert_int_equal(stack.kernels, 1);
@@ -332,10 +321,9 @@ static void kernels(void **state)
 }
 
 /* Modules of markup, which is the first format; without memory the line is not consumed. */
-static void modules(void **state)
+TEST(modules)
 {
 	static const char line[] = "{{{module:1:app:elf:" ID "}}}\n";
-	(void)state;
 	allowed = 0;
 	assert_int_equal(take(line), -ENOMEM);
 	assert_int_equal(allowed, -1);
@@ -347,11 +335,4 @@ static void modules(void **state)
 	copied(line);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FRAMES_TEST(contents), FRAMES_TEST(sizes),   FRAMES_TEST(formats), FRAMES_TEST(frames),
-		FRAMES_TEST(others),   FRAMES_TEST(kernels), FRAMES_TEST(modules),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -2,6 +2,7 @@
 #include "gsym/codec/linetab.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 static const struct gsym_tables tables = {.strp_size = 4, .strtab_size = 100, .num_files = 4};
 
@@ -94,7 +95,7 @@ static void expect_compact(struct table *t, const struct gsym_row *rows, size_t 
 #define ROWS(...)  ((const struct gsym_row[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_row[]){__VA_ARGS__}))
 #define BYTES(...) ((const uint8_t[]){__VA_ARGS__}), sizeof((uint8_t[]){__VA_ARGS__})
 
-static void worked_example(void **state)
+TEST(worked_example)
 {
 	expect_table(*state,
 		     ROWS({0x00, 1, 9}, {0x06, 1, 3}, {0x0d, 1, 7}, {0x0f, 1, 3}, {0x12, 1, 7}, {0x16, 1, 11},
@@ -102,14 +103,14 @@ static void worked_example(void **state)
 		     BYTES(0x7a, 0x04, 0x09, 0x0a, 0x46, 0x5b, 0x1c, 0x2f, 0x3a, 0xa5, 0x00));
 }
 
-static void one_row(void **state)
+TEST(one_row)
 {
 	expect_table(*state, ROWS({0, 1, 300}), BYTES(0x00, 0x00, 0xac, 0x02, 0x04, 0x00));
 	expect_table(*state, ROWS({0, 2, 5}), BYTES(0x00, 0x00, 0x05, 0x01, 0x02, 0x04, 0x00));
 	expect_table(*state, ROWS({0x300, 1, 5}), BYTES(0x00, 0x00, 0x05, 0x02, 0x80, 0x06, 0x00));
 }
 
-static void rows_at_one_address(void **state)
+TEST(rows_at_one_address)
 {
 	expect_table(*state, ROWS({0, 1, 4}, {0, 1, 5}, {1, 1, 6}, {1, 2, 7}, {1, 1, 8}),
 		     BYTES(0x00, 0x01, 0x04, 0x04, 0x05, 0x07, 0x01, 0x02, 0x05, 0x01, 0x01, 0x05, 0x00));
@@ -121,7 +122,7 @@ static void rows_at_one_address(void **state)
 }
 
 /* One delta d with 0 < d < 14 gives the range 0..d, any other a range of one. */
-static void single_delta(void **state)
+TEST(single_delta)
 {
 	expect_table(*state, ROWS({0, 1, 1}, {1, 1, 3}), BYTES(0x00, 0x02, 0x01, 0x04, 0x09, 0x00));
 	expect_table(*state, ROWS({0, 1, 1}, {1, 1, 15}), BYTES(0x0e, 0x0e, 0x01, 0x02, 0x00, 0x05, 0x00));
@@ -129,7 +130,7 @@ static void single_delta(void **state)
 }
 
 /* Deltas -100, 1, 2, 2, 3, 50: the window with most is 1..3. */
-static void window_with_most_deltas(void **state)
+TEST(window_with_most_deltas)
 {
 	expect_table(*state,
 		     ROWS({0, 1, 200}, {4, 1, 100}, {8, 1, 101}, {8, 1, 103}, {9, 1, 105}, {9, 1, 108},
@@ -143,7 +144,7 @@ static void window_with_most_deltas(void **state)
 }
 
 /* A special opcode follows AdvanceLine, unless the address is too far for any of them. */
-static void compact_rows(void **state)
+TEST(compact_rows)
 {
 	expect_compact(*state,
 		       ROWS({0, 1, 200}, {4, 1, 100}, {8, 1, 101}, {8, 1, 103}, {9, 1, 105}, {9, 1, 108},
@@ -162,7 +163,7 @@ static void compact_rows(void **state)
 }
 
 /* Deltas 0 and 20 occur once each: the lower window wins. */
-static void first_window_wins_a_tie(void **state)
+TEST(first_window_wins_a_tie)
 {
 	expect_table(*state, ROWS({0, 1, 1}, {1, 1, 21}, {2, 1, 21}),
 		     BYTES(0x00, 0x00, 0x01, 0x04, 0x03, 0x14, 0x02, 0x01, 0x05, 0x00));
@@ -197,7 +198,7 @@ static void window_by_definition(const struct gsym_row *rows, size_t n, int64_t 
 }
 
 /* Deltas of every magnitude, with those around which the encoder counts in different ways. */
-static void windows_of_random_deltas(void **state)
+TEST(windows_of_random_deltas)
 {
 	struct table *t = *state;
 	static const int64_t edges[] = {-70000, -513, -512, -511, -1,  0,     1,
@@ -223,7 +224,7 @@ static void windows_of_random_deltas(void **state)
 	}
 }
 
-static void extreme_values(void **state)
+TEST(extreme_values)
 {
 	struct table *t = *state;
 	static const struct gsym_row rows[] = {
@@ -239,7 +240,7 @@ static void extreme_values(void **state)
 }
 
 /* Rows of every kind in random order come back, and a lookup agrees with the decoded rows at every offset. */
-static void random_rows(void **state)
+TEST(random_rows)
 {
 	struct table *t = *state;
 	uint32_t seed = 1;
@@ -267,7 +268,7 @@ static void random_rows(void **state)
 	}
 }
 
-static void opcodes_in_unusual_order(void **state)
+TEST(opcodes_in_unusual_order)
 {
 	/* AdvanceLine, SetFile, AdvanceLine, SetFile, special; then opcodes that emit nothing */
 	static const uint8_t bytes[] = {0, 0, 10, 3, 1, 1, 2, 3, 2, 1, 3, 4, 3, 5, 1, 1, 0};
@@ -282,11 +283,10 @@ static void opcodes_in_unusual_order(void **state)
 	assert_memory_equal(t->decoder->rows.v, &((struct gsym_row){0, 3, 13}), sizeof(row));
 }
 
-static void first_row_behind_address(void **state)
+TEST(first_row_behind_address)
 {
 	static const uint8_t bytes[] = {0, 0, 10, 2, 5, 0};
 	struct gsym_row row;
-	(void)state;
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL), -ENOENT);
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 5, &row, NULL), 0);
 	assert_int_equal(linetab_lookup_first(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL),
@@ -313,7 +313,7 @@ static void expect_bad(struct table *t, const uint8_t *bytes, size_t size, int l
 		assert_memory_equal(&row, &before, sizeof(row));
 }
 
-static void damage(void **state)
+TEST(damage)
 {
 	expect_bad(*state, BYTES(0x80), -EBADMSG, "header is cut off");
 	expect_bad(*state, BYTES(1, 0, 1, 4, 0), -EBADMSG, "largest line delta below the smallest");
@@ -335,7 +335,7 @@ static void damage(void **state)
 	expect_bad(*state, BYTES(0, 0, 1, 1, 4, 4, 0), 0, "file index past the file table");
 }
 
-static void encoder_refuses(void **state)
+TEST(encoder_refuses)
 {
 	struct table *t = *state;
 	struct gsym_diag diag;
@@ -347,23 +347,4 @@ static void encoder_refuses(void **state)
 	assert_words(&diag, "row 0|file 4 of 4");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(worked_example, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(rows_at_one_address, setup, teardown),
-		cmocka_unit_test_setup_teardown(single_delta, setup, teardown),
-		cmocka_unit_test_setup_teardown(window_with_most_deltas, setup, teardown),
-		cmocka_unit_test_setup_teardown(compact_rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(first_window_wins_a_tie, setup, teardown),
-		cmocka_unit_test_setup_teardown(windows_of_random_deltas, setup, teardown),
-		cmocka_unit_test_setup_teardown(extreme_values, setup, teardown),
-		cmocka_unit_test_setup_teardown(random_rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(opcodes_in_unusual_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(first_row_behind_address, setup, teardown),
-		cmocka_unit_test_setup_teardown(damage, setup, teardown),
-		cmocka_unit_test_setup_teardown(encoder_refuses, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

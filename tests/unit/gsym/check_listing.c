@@ -2,18 +2,18 @@
 #include "gsym/render/formats/listing.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void files(void **state)
+TEST(files)
 {
 	struct sample s;
 	struct text_buf out = {0};
 	const struct render_options options = {.format = RENDER_TEXT};
 	void *data;
 	uint32_t next;
-	(void)state;
 	sample_init(&s, sample_kinds[0], 0x1000);
 	sample_func(&s, 0x10, 16, "f", 0);
 	sample_file(&s, "/src", "a.c");
@@ -34,10 +34,4 @@ static void files(void **state)
 	gsym_decoder_free(decoder);
 	gsym_reader_close(r);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(files)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

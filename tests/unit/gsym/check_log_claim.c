@@ -1,12 +1,10 @@
 /* The function that a line names besides an offset in its module: its name, the offset, how certain. */
 #include "log/engine/log_format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { ADDRESS = 0x11cc /* of the frame, in its module */ };
 
@@ -56,17 +54,15 @@ static void says(const struct said *said, size_t n)
 	     sizeof((const struct said[]){__VA_ARGS__}) / sizeof(struct said))
 
 /* As three writers have it. */
-static void writers(void **state)
+TEST(writers)
 {
-	(void)state;
 	SAYS({"#1 0x7f51c00011cc in abort+0x12a (/usr/lib/libc.so.6+0x11cc)", "abort", 0x12a, false, true},
 	     {"#01 pc 000011cc  /system/lib64/libexample.so (ns::work(int)+12)", "work", 12, true, true},
 	     {"C  [libexample.so+0x11cc]  work+0x1c", "work", 0x1c, false, true});
 }
 
-static void names(void **state)
+TEST(names)
 {
-	(void)state;
 	SAYS({"work+0x1c", "work", 0x1c, false, true}, {"w+1", "w", 1, false, true},
 	     {"_ZN1f3oneEv+4", "_ZN1f3oneEv", 4, false, true},
 	     {"\xc3\xa9t\xc3\xa9+4", "\xc3\xa9t\xc3\xa9", 4, false, true},
@@ -90,9 +86,8 @@ static void names(void **state)
 }
 
 /* Numbers, paths and what is too long are no names. */
-static void no_names(void **state)
+TEST(no_names)
 {
-	(void)state;
 	SAYS({"", NULL, 0, false, false}, {"+4", NULL, 0, false, false}, {" +4", NULL, 0, false, false},
 	     {"no offset", NULL, 0, false, false}, {"1234+4", NULL, 0, false, false},
 	     {"0x1234+4", NULL, 0, false, false}, {"1work+4", NULL, 0, false, false},
@@ -101,9 +96,8 @@ static void no_names(void **state)
 	     {"work+", NULL, 0, false, false});
 }
 
-static void offsets(void **state)
+TEST(offsets)
 {
-	(void)state;
 	SAYS({"work+0", "work", 0, false, true}, {"work+0x0", "work", 0, false, true},
 	     {"work+18446744073709551615", "work", UINT64_MAX, false, true},
 	     {"work+18446744073709551616", NULL, 0, false, false},
@@ -122,9 +116,8 @@ static void offsets(void **state)
 }
 
 /* One name in a line, whatever other offsets it has. */
-static void several(void **state)
+TEST(several)
 {
-	(void)state;
 	SAYS({"work+4 other+8", NULL, 0, false, false}, {"work+4 work+4", NULL, 0, false, false},
 	     {"work+4 lib+0x11cc", "work", 4, false, true}, {"lib+0x11cc work+4", "work", 4, false, true},
 	     {"a+b work+4", "work", 4, false, true}, {"work+4 /lib/x.so+0x20", "work", 4, false, true},
@@ -132,11 +125,10 @@ static void several(void **state)
 }
 
 /* A name that fits into a symbol, and one that does not. */
-static void longest(void **state)
+TEST(longest)
 {
 	char line[FILTER_SYMBOL_SIZE + 10];
 	struct log_claim claim;
-	(void)state;
 	for (size_t size = FILTER_SYMBOL_SIZE - 2; size <= FILTER_SYMBOL_SIZE + 1; size++) {
 		memset(line, 'a', size);
 		memcpy(line + size, "+4", 2);
@@ -144,13 +136,4 @@ static void longest(void **state)
 		if (size < FILTER_SYMBOL_SIZE)
 			assert_int_equal(claim.name_size, size);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writers), cmocka_unit_test(names),   cmocka_unit_test(no_names),
-		cmocka_unit_test(offsets), cmocka_unit_test(several), cmocka_unit_test(longest),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

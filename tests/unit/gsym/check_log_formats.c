@@ -7,6 +7,7 @@
 
 #include "log/engine/log_format.h"
 #include "log/maps/memory_map.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,9 +172,8 @@ static void places_deinit(struct places *p)
 	memory_map_deinit(&p->given);
 }
 
-static void lines(void **state)
+TEST(lines)
 {
-	(void)state;
 	struct text_buf out = {0};
 	for (size_t i = 0; i < N_LOG_LINES; i++) {
 		struct places p;
@@ -191,9 +191,8 @@ static void lines(void **state)
 }
 
 /* Pieces of lines that are a frame each, as often as a line may have any. */
-static void many_frames(void **state)
+TEST(many_frames)
 {
-	(void)state;
 	static const struct {
 		const struct log_format *format;
 		const char *piece;
@@ -219,9 +218,8 @@ static void many_frames(void **state)
 }
 
 /* Symbols of just the longest size, where formats take any. */
-static void long_symbols(void **state)
+TEST(long_symbols)
 {
-	(void)state;
 	static const struct {
 		const struct log_format *format;
 		const char *head, *tail;
@@ -253,9 +251,8 @@ static void long_symbols(void **state)
 }
 
 /* The bytes that a name or path cannot have before an offset. */
-static void ends_of_names(void **state)
+TEST(ends_of_names)
 {
-	(void)state;
 	static const char ends[] = "()[]{}<>|,;=:`\"!*'?\x7f";
 	for (int c = 1; c <= UINT8_MAX; c++) {
 		const char text[] = {'x', (char)c, '/', 'b', '+', '0', 'x', '4'};
@@ -278,9 +275,8 @@ static void ends_of_names(void **state)
 
 /* ---- Names and ids of modules ---- */
 
-static void names(void **state)
+TEST(names)
 {
-	(void)state;
 	char text[FILTER_NAME_SIZE + 20], want[FILTER_NAME_SIZE];
 	for (size_t size = FILTER_NAME_SIZE - 2; size <= FILTER_NAME_SIZE + 1; size++) {
 		struct filter_module module = {.id = ""};
@@ -302,9 +298,8 @@ static void names(void **state)
 	assert_string_equal(module.name, deleted);
 }
 
-static void ids(void **state)
+TEST(ids)
 {
-	(void)state;
 	static const char *const texts[][2] = {
 		{"0A-b{", ""},   {"0A-b", "0ab"}, {"{0A-B}", "0ab"},      {"{0", ""},    {"0}", ""},
 		{"{}", ""},      {"-0a", ""},     {"xxh3-0A", "xxh3-0a"}, {"xxh3-", ""}, {"xxh3--0a", ""},
@@ -331,9 +326,8 @@ static const struct log_module *by_name(const struct log_modules *modules, const
 }
 
 /* A list of modules that were declared. */
-static void modules(void **state)
+TEST(modules)
 {
-	(void)state;
 	struct log_modules all = {.list = {NULL}};
 	struct log_module m = {.is.name = "/lib/x.so", .key = 1, .start = 0x1000, .size = 0x10};
 	assert_int_equal(modules_add(&all, &m, false), 0);
@@ -376,9 +370,8 @@ static void modules(void **state)
 }
 
 /* The memory of what lines have told is counted. */
-static void memory(void **state)
+TEST(memory)
 {
-	(void)state;
 	struct log_context context = {.in_report = false};
 	context.apple.list.cap = 1;
 	context.named.list.cap = 10;
@@ -386,15 +379,4 @@ static void memory(void **state)
 	context.mappings.cap = 1000;
 	assert_int_equal(log_context_memory(&context),
 			 111 * sizeof(struct log_module) + 1000 * sizeof(struct log_mapping));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),        cmocka_unit_test(many_frames),
-		cmocka_unit_test(long_symbols), cmocka_unit_test(ends_of_names),
-		cmocka_unit_test(names),        cmocka_unit_test(ids),
-		cmocka_unit_test(modules),      cmocka_unit_test(memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,11 @@
 #include "log/engine/log_line.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { FRAMES_MOST = 3, LINE_MOST = 2 };
 
@@ -85,8 +83,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define LINE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 /*
  * Writes @marked, in which '{' and '}' stand around what an answer replaces, '^' before the tail, and '~'
  * around a label or symbol.
@@ -134,10 +130,9 @@ static void becomes(enum frame_style style, const char *marked, const char *expe
 
 /* ---- Styles ---- */
 
-static void apple(void **state)
+TEST(apple)
 {
 	const char *line = "0 ~app~ 0x1234 {x + 4}\n";
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_APPLE, line, "0 app 0x1234 alpha (in app) (a.c:5)\n");
 	assert_int_equal(flags_asked, GSYM_LOOKUP_FIRST_ROW);
@@ -153,10 +148,9 @@ static void apple(void **state)
 		"0 app 0x1234 alpha (in app) (a.c:5)\n");
 }
 
-static void kernel(void **state)
+TEST(kernel)
 {
 	const char *line = "[1.0] {alpha+0x4/0x10}\n";
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_KERNEL, line, "[1.0] alpha (/src/dir/a.c:5)\n");
 	assert_int_equal(flags_asked, 0);
@@ -168,10 +162,9 @@ static void kernel(void **state)
 	becomes(STYLE_KERNEL, line, "[1.0] alpha+0x4/0x10\n");
 }
 
-static void sanitizers(void **state)
+TEST(sanitizers)
 {
 	const char *line = "#0 0x1234{ ^(app+0x34)}\n";
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_SANITIZER, line, "#0 0x1234 in alpha /src/dir/a.c:5\n");
 	FOUND(&no_line);
@@ -191,9 +184,8 @@ static void sanitizers(void **state)
 	becomes(STYLE_SUMMARY, "SUMMARY: {(app+0x34)}\n", "SUMMARY: (app+0x34) in f::one()\n");
 }
 
-static void android(void **state)
+TEST(android)
 {
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_ANDROID, "#00 pc 1234  app{}\n", "#00 pc 1234  app (alpha /src/dir/a.c:5)\n");
 	FOUND(&no_line);
@@ -201,17 +193,15 @@ static void android(void **state)
 	becomes(STYLE_ANDROID, "#00 pc 1234  app{}\n", "#00 pc 1234  app (f::one()+4)\n");
 }
 
-static void sentences(void **state)
+TEST(sentences)
 {
-	(void)state;
 	FOUND(&in_b, &in_a);
 	becomes(STYLE_COREDUMP, "#1 0x1234 {n/a} (app)\n",
 		"#1 0x1234 beta at /src/b.h:7\n#1 0x1234 alpha at /src/dir/a.c:5 (app)\n");
 }
 
-static void coredumps(void **state)
+TEST(coredumps)
 {
-	(void)state;
 	FOUND(&no_line);
 	becomes(STYLE_COREDUMP, "#1 0x1234 {n/a} (app)\n", "#1 0x1234 f::one() (app)\n");
 	FOUND(&in_b, &in_a);
@@ -221,7 +211,7 @@ static void coredumps(void **state)
 }
 
 /* Columns, however long the number is. */
-static void backtraces(void **state)
+TEST(backtraces)
 {
 	static const struct {
 		uint32_t number;
@@ -233,7 +223,6 @@ static void backtraces(void **state)
 		{123456, "#123456.1  ", "#123456    "},
 	};
 	char expected[300];
-	(void)state;
 	FOUND(&in_b, &in_a);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		t.frames[0].number = rows[i].number;
@@ -250,17 +239,15 @@ static void backtraces(void **state)
 }
 
 /* The name of the module comes from the log. */
-static void escaped(void **state)
+TEST(escaped)
 {
-	(void)state;
 	strcpy(t.frames[0].module.name, "a\tb");
 	FOUND(&at_start);
 	becomes(STYLE_BACKTRACE, "{x}\n", "    #0    0x000000007f001234 start (a\\x09b+0x1234)\n");
 }
 
-static void plain(void **state)
+TEST(plain)
 {
-	(void)state;
 	FOUND(&in_c, &in_b, &in_a);
 	becomes(STYLE_PLAIN, "app+0x1234{} rest\n",
 		"app+0x1234 f::one() at c.cc:9 (inlined by) beta at /src/b.h:7 (inlined by) alpha at "
@@ -275,7 +262,7 @@ static void plain(void **state)
 }
 
 /* A log that is filtered again stays as it is; what only begins so does not count. */
-static void repeated(void **state)
+TEST(repeated)
 {
 	static const struct {
 		const struct gsym_frame *frame;
@@ -301,7 +288,6 @@ static void repeated(void **state)
 		{&at_start, "app+0x12{}start\n", true},
 		{&at_start, "app+0x12{}\n", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char expected[200];
 		const char *line = rows[i].line, *end = strchr(line, '}') + 1;
@@ -327,11 +313,10 @@ static void repeated(void **state)
 	becomes(STYLE_PLAIN, "x{} start\n", "x beta at /src/b.h:7 (inlined by) start start\n");
 }
 
-static void minidumps(void **state)
+TEST(minidumps)
 {
 	const char *line = "0|0|app|{||^|0x4}\n";
 	struct gsym_frame odd = {"a|b", "/s|t", "c|d", 0, 3, false, false};
-	(void)state;
 	FOUND(&in_b, &in_a);
 	becomes(STYLE_MINIDUMP, line, "0|0|app|beta|/src/b.h|7|0x4\n0|0|app|alpha|/src/dir/a.c|5|0x4\n");
 	FOUND(&no_line);
@@ -342,9 +327,8 @@ static void minidumps(void **state)
 
 /* ---- JSON ---- */
 
-static void ips(void **state)
+TEST(ips)
 {
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_IPS, "[\"a\":1,\"imageIndex\":0{}]\n",
 		"[\"a\":1,\"imageIndex\":0,\"symbol\":\"alpha\",\"symbolLocation\":4,\"sourceFile\":\"a.c\","
@@ -355,9 +339,8 @@ static void ips(void **state)
 	becomes(STYLE_IPS, "[\"a\":1{}]\n", "[\"a\":1,\"symbol\":\"f::one()\",\"symbolLocation\":5]\n");
 }
 
-static void ips_inlined(void **state)
+TEST(ips_inlined)
 {
-	(void)state;
 	FOUND(&in_b, &in_a);
 	becomes(STYLE_IPS, "(a:1{})\n",
 		"(a:1,\"symbol\":\"beta\",\"symbolLocation\":2,\"sourceFile\":\"b.h\",\"sourceLine\":7,"
@@ -370,9 +353,8 @@ static void ips_inlined(void **state)
 #define OFFSET_A   "\"function_offset\":\"0x0004\""
 
 /* What is null is filled in where it is, what is missing at the end; the rest stays. */
-static void stackwalk(void **state)
+TEST(stackwalk)
 {
-	(void)state;
 	t.frames[0].number_digits = 4;
 	FOUND(&in_a);
 	becomes(STYLE_STACKWALK, "({\"file\":null,\"frame\":0,\"function\":null,\"line\": null}),\n",
@@ -399,10 +381,9 @@ static void stackwalk(void **state)
 
 /* ---- Names ---- */
 
-static void demangled(void **state)
+TEST(demangled)
 {
 	const struct gsym_frame ada = {"pack__proc", "", "p.adb", 0, 3, false, false};
-	(void)state;
 	FOUND(&ada);
 	becomes(STYLE_PC, "{x}", "pack__proc[p.adb:3]");
 	t.images[0].has_ada = true;
@@ -415,9 +396,8 @@ static void demangled(void **state)
 }
 
 /* A mangled name alone needs no image. */
-static void symbols(void **state)
+TEST(symbols)
 {
-	(void)state;
 	t.resolved[0].err = -ENOENT;
 	becomes(STYLE_SYMBOL, "at {~_ZN1f3oneEv~} now\n", "at f::one() now\n");
 	becomes(STYLE_SYMBOL, "at {~plain~}\n", "at plain\n");
@@ -428,9 +408,8 @@ static void symbols(void **state)
 }
 
 /* Of functions that share the code one is named, and that there are others. */
-static void merged(void **state)
+TEST(merged)
 {
-	(void)state;
 	t.resolved[0].n_bodies = 3;
 	t.resolved[0].n_kept = 2;
 	FOUND(&in_b, &in_a);
@@ -443,7 +422,7 @@ static void merged(void **state)
 
 /* ---- Paths ---- */
 
-static void stripped(void **state)
+TEST(stripped)
 {
 	static const struct {
 		const char *strip[3], *root, *path;
@@ -466,7 +445,6 @@ static void stripped(void **state)
 		{{""}, NULL, "src/dir/a.c"},
 	};
 	char expected[100];
-	(void)state;
 	FOUND(&in_a);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		t.options.strip = rows[i].strip;
@@ -483,9 +461,8 @@ static void stripped(void **state)
 
 /* ---- Lines with none or several ---- */
 
-static void unchanged(void **state)
+TEST(unchanged)
 {
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_PLAIN, "no frames\r\n", "no frames\r\n");
 	becomes(STYLE_PLAIN, "", "");
@@ -510,9 +487,8 @@ static void unchanged(void **state)
 	becomes(STYLE_PLAIN, "a{} b\n", "a alpha at /src/dir/a.c:5 b\n");
 }
 
-static void several(void **state)
+TEST(several)
 {
-	(void)state;
 	FOUND(&in_a);
 	becomes(STYLE_PLAIN, "x{} y{} z\n", "x alpha at /src/dir/a.c:5 y alpha at /src/dir/a.c:5 z\n");
 	t.resolved[0].err = -ENOENT;
@@ -528,33 +504,20 @@ static void several(void **state)
 }
 
 /* Lines that are added end as the line does. */
-static void line_ends(void **state)
+TEST(line_ends)
 {
-	(void)state;
 	FOUND(&in_b, &in_a);
 	becomes(STYLE_THREADS, "x {0}\r\n", "x beta /src/b.h:7\r\nx alpha /src/dir/a.c:5\r\n");
 	becomes(STYLE_THREADS, "x {0}", "x beta /src/b.h:7\nx alpha /src/dir/a.c:5");
 	becomes(STYLE_THREADS, "{0}\n", "beta /src/b.h:7\nalpha /src/dir/a.c:5\n");
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-	(void)state;
 	FOUND(&in_a);
 	answer_err = -ENOMEM;
 	write_line(STYLE_PLAIN, "a {x} b\n");
 	assert_true(t.out.failed);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LINE_TEST(apple),       LINE_TEST(kernel),         LINE_TEST(sanitizers), LINE_TEST(android),
-		LINE_TEST(sentences),   LINE_TEST(coredumps),      LINE_TEST(backtraces), LINE_TEST(escaped),
-		LINE_TEST(plain),       LINE_TEST(repeated),       LINE_TEST(minidumps),  LINE_TEST(ips),
-		LINE_TEST(ips_inlined), LINE_TEST(stackwalk),      LINE_TEST(demangled),  LINE_TEST(symbols),
-		LINE_TEST(merged),      LINE_TEST(stripped),       LINE_TEST(unchanged),  LINE_TEST(several),
-		LINE_TEST(line_ends),   LINE_TEST(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -2,6 +2,7 @@
 #include "gsym/read/lookup.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static void expect_at(struct file *f, uint64_t off, const char *want)
 	assert_int_equal(f->answer.func_start + last->offset, 0x1000 + off);
 }
 
-static void outside_and_between(void **state)
+TEST(outside_and_between)
 {
 	struct file *f = *state;
 	sample_func(&f->s, 0x10, 0x10, "a", 0);
@@ -74,7 +75,7 @@ static void outside_and_between(void **state)
 	expect_at(f, -0x1000ull, NULL);
 }
 
-static void smallest_of_equal_starts(void **state)
+TEST(smallest_of_equal_starts)
 {
 	struct file *f = *state;
 	sample_func(&f->s, 0, 1, "small", 0);
@@ -86,7 +87,7 @@ static void smallest_of_equal_starts(void **state)
 	expect_at(f, 9, NULL);
 }
 
-static void unknown_size_before_gap_and_last(void **state)
+TEST(unknown_size_before_gap_and_last)
 {
 	struct file *f = *state;
 	sample_func(&f->s, 0x10, 0, "label", 0);
@@ -100,7 +101,7 @@ static void unknown_size_before_gap_and_last(void **state)
 	expect_at(f, 0x7fffff, "last+8388479");
 }
 
-static void unknown_size_never_hides_a_sized_function(void **state)
+TEST(unknown_size_never_hides_a_sized_function)
 {
 	struct file *f = *state;
 	sample_func(&f->s, 0x10, 0x20, "host", 0);
@@ -116,7 +117,7 @@ static void unknown_size_never_hides_a_sized_function(void **state)
 	expect_at(f, 0x30, "twin+16");
 }
 
-static void nested_functions(void **state)
+TEST(nested_functions)
 {
 	struct file *f = *state;
 	sample_func(&f->s, 0x00, 0x100, "outer", 0);
@@ -138,7 +139,7 @@ static void nested_functions(void **state)
 }
 
 /* The worked example: position from the rows for the innermost frame, from the calls for the others. */
-static void inlined_frames(void **state)
+TEST(inlined_frames)
 {
 	struct file *f = *state;
 	struct gsym_func work;
@@ -197,7 +198,7 @@ static void add_with_inline(struct file *f, struct gsym_row row, uint32_t call_f
 }
 
 /* A call from an unknown file still is a call: the frame is there, with its name and without a file. */
-static void call_without_file(void **state)
+TEST(call_without_file)
 {
 	struct file *f = *state;
 	uint32_t file = sample_file(&f->s, "", "a.c");
@@ -224,7 +225,7 @@ static void expect_call_without_row(struct file *f, const char *call_base)
 	assert_int_equal(f->answer.frames[1].line, 8);
 }
 
-static void rows_that_do_not_help(void **state)
+TEST(rows_that_do_not_help)
 {
 	struct file *f = *state;
 	uint32_t file = sample_file(&f->s, "", "a.c");
@@ -236,7 +237,7 @@ static void rows_that_do_not_help(void **state)
 	assert_true(f->answer.has_rows);
 }
 
-static void row_of_file_zero(void **state)
+TEST(row_of_file_zero)
 {
 	struct file *f = *state;
 	add_with_inline(f, (struct gsym_row){0, 0, 3}, 0);
@@ -244,7 +245,7 @@ static void row_of_file_zero(void **state)
 	expect_call_without_row(f, "");
 }
 
-static void flags(void **state)
+TEST(flags)
 {
 	struct file *f = *state;
 	struct gsym_diag diag = {""};
@@ -291,7 +292,7 @@ static void expect_near(const struct file *f, uint64_t off, unsigned flags, uint
 }
 
 /* The nearest line before code without one; exact where there is one. */
-static void near_row(void **state)
+TEST(near_row)
 {
 	struct file *f = *state;
 	add_with_near_row(f, 4, 8);
@@ -303,7 +304,7 @@ static void near_row(void **state)
 }
 
 /* Not that of a call that was inlined there, which is another function's. */
-static void near_row_of_another_call(void **state)
+TEST(near_row_of_another_call)
 {
 	struct file *f = *state;
 	add_with_near_row(f, 0, 8);
@@ -312,7 +313,7 @@ static void near_row_of_another_call(void **state)
 }
 
 /* The line of the call has 5 bytes: more than 32 bits are damage, which the search for a row meets. */
-static void damage_near_the_row(void **state)
+TEST(damage_near_the_row)
 {
 	static const uint8_t line[] = {0xf0, 0xff, 0xff, 0xff, 0x0f};
 	struct file *f = *state;
@@ -355,7 +356,7 @@ static void add_folded(struct file *f)
 	assert_int_equal(gsym_writer_add(f->s.writer, &holder, NULL), 0);
 }
 
-static void merged_functions(void **state)
+TEST(merged_functions)
 {
 	struct file *f = *state;
 	add_folded(f);
@@ -396,7 +397,7 @@ static int see(void *user, const struct function_info *record, struct gsym_diag 
 	return -ECANCELED;
 }
 
-static void each_of_the_merged(void **state)
+TEST(each_of_the_merged)
 {
 	struct file *f = *state;
 	struct seen seen = {.f = f};
@@ -416,7 +417,7 @@ static void each_of_the_merged(void **state)
 }
 
 /* An answer keeps its memory: a second lookup of the same depth allocates nothing. */
-static void answers_are_reused(void **state)
+TEST(answers_are_reused)
 {
 	struct file *f = *state;
 	sample_func(&f->s, 0, 8, "a", 1);
@@ -427,25 +428,4 @@ static void answers_are_reused(void **state)
 	assert_ptr_equal(f->answer.frames, frames);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(outside_and_between, setup, teardown),
-		cmocka_unit_test_setup_teardown(smallest_of_equal_starts, setup, teardown),
-		cmocka_unit_test_setup_teardown(unknown_size_before_gap_and_last, setup, teardown),
-		cmocka_unit_test_setup_teardown(unknown_size_never_hides_a_sized_function, setup, teardown),
-		cmocka_unit_test_setup_teardown(nested_functions, setup, teardown),
-		cmocka_unit_test_setup_teardown(inlined_frames, setup, teardown),
-		cmocka_unit_test_setup_teardown(call_without_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(rows_that_do_not_help, setup, teardown),
-		cmocka_unit_test_setup_teardown(row_of_file_zero, setup, teardown),
-		cmocka_unit_test_setup_teardown(flags, setup, teardown),
-		cmocka_unit_test_setup_teardown(near_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(near_row_of_another_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(damage_near_the_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(merged_functions, setup, teardown),
-		cmocka_unit_test_setup_teardown(each_of_the_merged, setup, teardown),
-		cmocka_unit_test_setup_teardown(answers_are_reused, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(setup, teardown)

@@ -2,14 +2,11 @@
 #include "log/maps/map_line.h"
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* As "START-END x OFFSET [PROCESS] PATH [=ID]", or "none". */
 static void describe(const char *line, char *ret, size_t size)
@@ -41,7 +38,7 @@ static void check(const struct row *rows, size_t n)
 	}
 }
 
-static void of_processes(void **state)
+TEST(of_processes)
 {
 	static const struct row rows[] = {
 		{"1000-2000 r-xp 00003000 fe:00 1    /usr/bin/a b", "1000-2000 x 3000 '/usr/bin/a b'"},
@@ -72,11 +69,10 @@ static void of_processes(void **state)
 		{"1000-2000 r-", "none"},
 		{"10000000000000000-20000000000000000 r-xp 0 0:0 0 /a", "none"},
 	};
-	(void)state;
 	check(rows, ARRAY_SIZE(rows));
 }
 
-static void of_tombstones(void **state)
+TEST(of_tombstones)
 {
 	static const struct row rows[] = {
 		{"    0000007f'51c00000-0000007f'51c00fff r-x         0      1000  /x.so (BuildId: 0123)",
@@ -110,13 +106,12 @@ static void of_tombstones(void **state)
 		{"aa3d6000 aa3d6fff --x 0 1000 /x", "none"},
 		{"aa3d6fff-aa3d6000 --x 0 fffffffffffff002 /x", "none"},
 	};
-	(void)state;
 	check(rows, ARRAY_SIZE(rows));
 }
 
 #define EVENT "x 4711 0.1: PERF_RECORD_MMAP"
 
-static void of_perf(void **state)
+TEST(of_perf)
 {
 	static const struct row rows[] = {
 		{EVENT "2 4711/4712: [0x7f51c0000000(0x1000) @ 0x3000 fe:00 1 2]: r-xp /bin/x y",
@@ -152,29 +147,16 @@ static void of_perf(void **state)
 		{"PERF_RECORD_MMAP 1/2: [0x1000(0x1000) @ 0]: x /bin/x", "none"},
 		{"", "none"},
 	};
-	(void)state;
 	check(rows, ARRAY_SIZE(rows));
 }
 
 /* Nothing after the line belongs to it. */
-static void bounds(void **state)
+TEST(bounds)
 {
 	static const char text[] = "1000-2000 r-xp 0 0:0 0";
 	struct map_line m;
-	(void)state;
 	for (size_t size = 0; size < strlen(text); size++)
 		assert_false(map_line_parse(scan_from(text, text + size), &m));
 	assert_true(map_line_parse(scan_from(text, text + strlen(text)), &m));
 	assert_true(m.path.at == text + strlen(text) && scan_left(&m.path) == 0 && scan_left(&m.id) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_processes),
-		cmocka_unit_test(of_tombstones),
-		cmocka_unit_test(of_perf),
-		cmocka_unit_test(bounds),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

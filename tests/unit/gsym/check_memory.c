@@ -10,6 +10,7 @@
 
 #include "sample.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -184,9 +185,8 @@ static void copying(const void *data, size_t size)
 	gsym_reader_close(r);
 }
 
-static void intervals(void **state)
+TEST(intervals)
 {
-	(void)state;
 	struct gsym_reader *r;
 	void *data;
 	size_t size;
@@ -197,9 +197,8 @@ static void intervals(void **state)
 	free(data);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-	(void)state;
 	void *data = NULL;
 	size_t size = 0;
 	int err = -ENOMEM, rounds = 0;
@@ -248,9 +247,8 @@ static int make_files(const struct gsym_reader *r)
 }
 
 /* Without memory there is none, and nothing to free. */
-static void tables(void **state)
+TEST(tables)
 {
-	(void)state;
 	assert_int_equal(count_rounds(NULL, make_strings), 3);
 	assert_int_equal(count_rounds(NULL, make_files), 3);
 }
@@ -293,24 +291,12 @@ static int find_enclosing(const struct gsym_reader *r)
 	return err;
 }
 
-static void enclosing(void **state)
+TEST(enclosing)
 {
-	(void)state;
 	void *data;
 	size_t size;
 	write_nested(&data, &size);
 	nested = (struct span){data, size};
 	assert_true(count_rounds(NULL, find_enclosing) > 8);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_allocation_may_fail),
-		cmocka_unit_test(intervals),
-		cmocka_unit_test(enclosing),
-		cmocka_unit_test(tables),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

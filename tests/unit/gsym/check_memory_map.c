@@ -1,12 +1,10 @@
 /* Which code is at an address, after mappings over one another, and more of them than there is room for. */
 #include "log/maps/memory_map.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static struct text_scan scan_of(const char *text)
 {
@@ -36,10 +34,9 @@ static void expect(const struct memory_map *map, uint64_t address, const char *m
 	assert_int_equal(frame.address, relative);
 }
 
-static void over_one_another(void **state)
+TEST(over_one_another)
 {
 	struct memory_map map = {.ranges = {0}};
-	(void)state;
 	add(&map, 0x1000, 0x5000, 0, "/a");
 	add(&map, 0x2000, 0x3000, 0, "/b");
 	expect(&map, 0xfff, "none", 0);
@@ -58,10 +55,9 @@ static void over_one_another(void **state)
 }
 
 /* Ends before or at its start: damaged text. */
-static void empty_range(void **state)
+TEST(empty_range)
 {
 	struct memory_map map = {.ranges = {0}};
-	(void)state;
 	add(&map, 0x1000, 0x1000, 0, "/a");
 	add(&map, 0x2000, 0x1000, 0, "/a");
 	assert_int_equal(map.ranges.n, 0);
@@ -69,10 +65,9 @@ static void empty_range(void **state)
 	memory_map_deinit(&map);
 }
 
-static void no_more_room(void **state)
+TEST(no_more_room)
 {
 	struct memory_map map = {.ranges = {0}};
-	(void)state;
 	for (uint64_t i = 0; i < RANGES_MAX + 100; i++)
 		add(&map, 0x1000 * i, 0x1000 * i + 0x800, 0, "/a");
 	assert_int_equal(map.ranges.n, RANGES_MAX);
@@ -82,11 +77,10 @@ static void no_more_room(void **state)
 }
 
 /* What a further module covers is not of those before it. */
-static void no_more_modules(void **state)
+TEST(no_more_modules)
 {
 	struct memory_map map = {.ranges = {0}};
 	char path[16];
-	(void)state;
 	for (uint64_t i = 0; i < MODULES_MAX; i++) {
 		snprintf(path, sizeof(path), "/%u", (unsigned)i);
 		add(&map, 0x1000 * i, 0x1000 * i + 0x1000, 0, path);
@@ -104,12 +98,11 @@ static void no_more_modules(void **state)
  * those that a new one meets. No offset is 0, after which the next mappings of a file would follow its
  * beginning.
  */
-static void as_pages_are(void **state)
+TEST(as_pages_are)
 {
 	enum { PAGES = 24, PAGE = 0x1000, ROUNDS = 300, MAPPINGS = 30 };
 	static const char *const paths[] = {"/a", "/b", "/c", "anonymous memory"};
 	uint32_t random = 1;
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct memory_map map = {.ranges = {0}};
 		const char *owner[PAGES] = {NULL};
@@ -130,14 +123,4 @@ static void as_pages_are(void **state)
 		}
 		memory_map_deinit(&map);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(over_one_another), cmocka_unit_test(empty_range),
-		cmocka_unit_test(no_more_room),     cmocka_unit_test(no_more_modules),
-		cmocka_unit_test(as_pages_are),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

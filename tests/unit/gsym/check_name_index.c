@@ -4,6 +4,7 @@
 #include "sample.h"
 
 #include "gsym/read/name_index.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 
@@ -51,9 +52,8 @@ static void assert_finds(const struct gsym_reader *r, const char *name)
 	assert_false(name_search_next(&search, &hit));
 }
 
-static void finds_all_in_order(void **state)
+TEST(finds_all_in_order)
 {
-	(void)state;
 	for (size_t k = 0; k < 4; k++) {
 		void *data;
 		char name[32];
@@ -81,9 +81,8 @@ static unsigned count(const struct gsym_reader *r, const char *name, size_t size
 	return n;
 }
 
-static void name_ends_where_it_is_said_to_end(void **state)
+TEST(name_ends_where_it_is_said_to_end)
 {
-	(void)state;
 	struct name_hit hit;
 	void *data;
 	struct gsym_reader *r = many(sample_kinds[0], &data);
@@ -116,9 +115,8 @@ static struct gsym_reader *folded(void **ret_data)
 	return sample_open(&s, ret_data);
 }
 
-static void folded_functions_are_found(void **state)
+TEST(folded_functions_are_found)
 {
-	(void)state;
 	struct gsym_answer answer = {0};
 	struct name_hit hit;
 	void *data;
@@ -142,9 +140,8 @@ static void folded_functions_are_found(void **state)
 
 /* A file damaged anywhere is searched without reading past it (the sanitizers look), and what is left is
  * found. */
-static void damaged_files(void **state)
+TEST(damaged_files)
 {
-	(void)state;
 	struct sample s;
 	void *data;
 	size_t size;
@@ -169,9 +166,8 @@ static void damaged_files(void **state)
 
 /* Every function's record is one with thousands of merged functions: names are not taken from it again and
  * again. */
-static void shared_record(void **state)
+TEST(shared_record)
 {
-	(void)state;
 	enum { MERGED = 4000, STARTS = 4000 };
 	struct sample s;
 	void *data;
@@ -199,16 +195,4 @@ static void shared_record(void **state)
 	assert_in_range(count(r, "m", 1, &hit), 1, STARTS);
 	gsym_reader_close(r);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_all_in_order),
-		cmocka_unit_test(name_ends_where_it_is_said_to_end),
-		cmocka_unit_test(folded_functions_are_found),
-		cmocka_unit_test(damaged_files),
-		cmocka_unit_test(shared_record),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

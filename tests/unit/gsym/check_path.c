@@ -1,12 +1,9 @@
 /* Paths as text. */
 #include "gsym/base/path.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
-static void within(void **state)
+TEST(within)
 {
 	static const struct {
 		const char *path, *dir;
@@ -20,25 +17,17 @@ static void within(void **state)
 		{"usr", "", true},          {"", "/", false},
 		{"/us", "/usr", false},     {"/var/usr", "/usr", false},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		if (path_is_within(table[i].path, table[i].dir) != table[i].is)
 			fail_msg("'%s' in '%s'", table[i].path, table[i].dir);
 }
 
-static void separators(void **state)
+TEST(separators)
 {
 	static const char *const table[][2] = {
 		{"", ""},          {"/", ""},    {"/src", "/"},   {"src", "/"},     {"/src/", ""},
 		{"C:\\src", "\\"}, {"C:\\", ""}, {"C:/src", "/"}, {"C:\\a/b", "/"}, {"C:", "/"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		assert_string_equal(path_separator(table[i][0]), table[i][1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(within), cmocka_unit_test(separators)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include "log/engine/pattern.h"
+#include "tests/lib/unit.h"
 
 #include <regex.h>
 #include <string.h>
@@ -25,9 +26,8 @@ static int compiles(const char *pattern)
 	return err;
 }
 
-static void names(void **state)
+TEST(names)
 {
-	(void)state;
 	assert_true(matches("f1", "f10")); /* unanchored */
 	assert_false(matches("^f1$", "f10"));
 	assert_true(matches("^_ZN.*4nameE", "_ZN5Other4nameEv"));
@@ -43,9 +43,8 @@ static void names(void **state)
 	assert_true(matches("()a", "a"));
 }
 
-static void no_patterns(void **state)
+TEST(no_patterns)
 {
-	(void)state;
 	static const char *const bad[] = {"(",      "a)",         "[",    "[a",   "*",       "+a",
 					  "a|*",    "[[:none:]]", "\\",   "a{2",  "a{3,2}",  "a{256}",
 					  "(a)\\1", "[b-a]",      "\\ba", "a{x}", "[[=ab=]]"};
@@ -57,9 +56,8 @@ static void no_patterns(void **state)
 	assert_true(matches("a)", "a)"));
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-	(void)state;
 	char text[PATTERN_SIZE_MAX + 2];
 	assert_int_equal(compiles("((a{255}){255}){255}"), -EINVAL);
 	assert_int_equal(compiles("((((((((){255}){255}){255}){255}){255}){255}){255}){255}"), -EINVAL);
@@ -82,9 +80,8 @@ static void limits(void **state)
 }
 
 /* What takes other matchers exponential time. */
-static void time_is_bounded(void **state)
+TEST(time_is_bounded)
 {
-	(void)state;
 	static char name[4000];
 	struct pattern p = {.program = {0}};
 	uint64_t budget = plenty;
@@ -100,9 +97,8 @@ static void time_is_bounded(void **state)
 }
 
 /* Random patterns over a few characters, random names: both matchers say the same. */
-static void as_the_c_library(void **state)
+TEST(as_the_c_library)
 {
-	(void)state;
 	static const char *const parts[] = {
 		"a",     "b",    "c", ".", "(a",   "(",    ")",     "|",   "*",  "+",    "?",           "{2}",
 		"{1,2}", "{0,}", "^", "$", "[ab]", "[^a]", "[a-c]", "\\.", "ab", "[]x]", "[[:digit:]]", "1"};
@@ -132,16 +128,4 @@ static void as_the_c_library(void **state)
 		pattern_deinit(&ours);
 	}
 	assert_true(compared > 100000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(no_patterns),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(time_is_bounded),
-		cmocka_unit_test(as_the_c_library),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

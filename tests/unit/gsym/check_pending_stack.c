@@ -2,6 +2,7 @@
 #include "filter_sample.h"
 
 #include "log/engine/pending_stack.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -101,7 +102,7 @@ static bool explains(struct made *made, struct log_frame frame)
 }
 
 /* Each image is asked for once. Modules that differ in anything are two. */
-static void asked(void **state)
+TEST_WITH(asked, set_up, tear_down)
 {
 	struct made *made = *state;
 	for (unsigned differs = 0; differs < 9; differs++) {
@@ -133,7 +134,7 @@ static void asked(void **state)
 }
 
 /* Mangled names alone, and addresses that nothing is known of, have no image. */
-static void not_asked(void **state)
+TEST_WITH(not_asked, set_up, tear_down)
 {
 	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_RVA);
@@ -150,7 +151,7 @@ static void not_asked(void **state)
 }
 
 /* An image that is late or lacks memory stops all; any other error is that of the frames of the module. */
-static void errors(void **state)
+TEST_WITH(errors, set_up, tear_down)
 {
 	struct made *made = *state;
 	made->err = -EAGAIN;
@@ -212,7 +213,7 @@ static const struct {
 	 FILTER_NO_IMAGE},
 };
 
-static void causes(void **state)
+TEST_WITH(causes, set_up, tear_down)
 {
 	struct made *made = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
@@ -241,7 +242,7 @@ static void causes(void **state)
 }
 
 /* A return address is looked up where the call is, in the function that the log names. */
-static void in_calls(void **state)
+TEST_WITH(in_calls, set_up, tear_down)
 {
 	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_NAME);
@@ -259,7 +260,7 @@ static void in_calls(void **state)
 }
 
 /* The code of ppc64 has a dot before its name. */
-static void dots(void **state)
+TEST_WITH(dots, set_up, tear_down)
 {
 	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_NAME);
@@ -278,7 +279,7 @@ static void dots(void **state)
 }
 
 /* The address in memory beside a symbol is whole pages from that in the image, or a byte beside them. */
-static void places(void **state)
+TEST_WITH(places, set_up, tear_down)
 {
 	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_NAME);
@@ -315,7 +316,7 @@ static void places(void **state)
 }
 
 /* What else the line says of the function counts for a module of whose build nothing is known. */
-static void claims(void **state)
+TEST_WITH(claims, set_up, tear_down)
 {
 	struct made *made = *state;
 	static const char claim[] = "# C  [app+0x10]  alpha+0x4\n";
@@ -339,7 +340,7 @@ static void claims(void **state)
 }
 
 /* A kernel that is told after the head of its trace. */
-static void kernel_told_later(void **state)
+TEST_WITH(kernel_told_later, set_up, tear_down)
 {
 	struct made *made = *state;
 	const struct filter_module kernel = {
@@ -365,9 +366,8 @@ static void kernel_told_later(void **state)
 }
 
 /* The memory of all parts is counted. */
-static void memory(void **state)
+TEST(memory)
 {
-	(void)state;
 	struct pending_stack stack = {.resolver = NULL};
 	stack.buffer.text.cap = 1;
 	stack.ordered.cap = 2;
@@ -384,9 +384,8 @@ static void memory(void **state)
 /* ---- Whether a module is of the build that wrote the log ---- */
 
 /* Functions that fit or not, and when the module is rejected for the first time. */
-static void evidence(void **state)
+TEST(evidence)
 {
-	(void)state;
 	struct build_evidence e = {.modules = {NULL}};
 	const struct filter_module app = {.name = "app"}, other = {.name = "apps"};
 	assert_int_equal(build_evidence_add(&e, &app, 1, false), 0);
@@ -420,9 +419,8 @@ static void evidence(void **state)
 }
 
 /* A kernel stays rejected, and a build that is known is never. */
-static void evidence_of_kernel(void **state)
+TEST(evidence_of_kernel)
 {
-	(void)state;
 	struct build_evidence e = {.modules = {NULL}};
 	const struct filter_module kernel = {.name = "vmlinux", .is_kernel = true},
 				   known = {.name = "app", .id = ID};
@@ -439,9 +437,8 @@ static void evidence_of_kernel(void **state)
 }
 
 /* So many functions are looked at together, and so many modules. */
-static void evidence_window(void **state)
+TEST(evidence_window)
 {
-	(void)state;
 	struct build_evidence e = {.modules = {NULL}};
 	struct filter_module app = {.name = "app"};
 	for (unsigned more = 0; more < 2; more++) {
@@ -464,9 +461,8 @@ static void evidence_window(void **state)
 
 /* ---- What was not explained ---- */
 
-static void unexplained(void **state)
+TEST(unexplained)
 {
-	(void)state;
 	struct unexplained_list list = {.entries = {NULL}};
 	struct filter_unexplained entry = {.cause = FILTER_NO_IMAGE, .module.name = "app"};
 	for (unsigned i = 0; i < 2; i++) {
@@ -494,27 +490,4 @@ static void unexplained(void **state)
 	assert_int_equal(unexplained_add(&list, &entry), 0);
 	assert_int_equal(list.entries.v[UNEXPLAINED_MAX - 1].n_frames, 2);
 	unexplained_deinit(&list);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(asked),
-		TEST(not_asked),
-		TEST(errors),
-		TEST(causes),
-		TEST(in_calls),
-		TEST(dots),
-		TEST(places),
-		TEST(claims),
-		TEST(kernel_told_later),
-		cmocka_unit_test(memory),
-		cmocka_unit_test(evidence),
-		cmocka_unit_test(evidence_of_kernel),
-		cmocka_unit_test(evidence_window),
-		cmocka_unit_test(unexplained),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

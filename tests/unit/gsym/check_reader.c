@@ -3,6 +3,7 @@
 #include "gsym/base/bytes.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -69,9 +70,8 @@ static void expect_functions(const struct gsym_reader *r, const struct gsym_func
 	gsym_decoder_free(d);
 }
 
-static void all_kinds_at_any_alignment(void **state)
+TEST(all_kinds_at_any_alignment)
 {
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		for (size_t shift = 0; shift < 8; shift++) {
 			struct sample s;
@@ -101,9 +101,8 @@ static void all_kinds_at_any_alignment(void **state)
 }
 
 /* Addresses of every width, through the search of each. */
-static void all_address_widths(void **state)
+TEST(all_address_widths)
 {
-	(void)state;
 	static const uint64_t last[] = {0xf0, 0xfff0, 0xfffffff0, 0xfffffffff0};
 	for (int k = 0; k < 4; k++) {
 		for (size_t w = 0; w < 4; w++) {
@@ -130,9 +129,8 @@ static void all_address_widths(void **state)
 	}
 }
 
-static void opens_files(void **state)
+TEST(opens_files)
 {
-	(void)state;
 	char path[] = "/tmp/check_reader.XXXXXX";
 	struct gsym_reader *r;
 	struct gsym_diag diag;
@@ -183,9 +181,8 @@ static void expect_refused(int kind, size_t off, unsigned width, uint64_t value,
 	free(data);
 }
 
-static void headers(void **state)
+TEST(headers)
 {
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct gsym_reader *r;
 		struct gsym_diag diag;
@@ -201,9 +198,8 @@ static void headers(void **state)
 	expect_refused(2, 7, 1, 1, -ENOTSUP, "string table encoding 1");
 }
 
-static void version_1_tables(void **state)
+TEST(version_1_tables)
 {
-	(void)state;
 	for (int k = 0; k < 2; k++) {
 		expect_refused(k, 16, 4, UINT32_MAX, -EBADMSG,
 			       "address offsets at offset 0x30|the file ends");
@@ -222,9 +218,8 @@ static size_t entry(int i)
 	return V2_HEADER_SIZE + (size_t)i * GLOBAL_ENTRY_SIZE;
 }
 
-static void version_2_directory(void **state)
+TEST(version_2_directory)
 {
-	(void)state;
 	static const char *const names[] = {
 		"UUID",       "address offsets", "address info offsets",
 		"file table", "string table",    "function records",
@@ -264,9 +259,8 @@ static void set_string_table(uint8_t *data, int kind, uint64_t off, uint64_t siz
 }
 
 /* A table whose last byte is no NUL, as one that is shared with the file around, ends before that. */
-static void string_table_ends_with_its_last_nul(void **state)
+TEST(string_table_ends_with_its_last_nul)
 {
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct gsym_reader *r;
 		struct gsym_answer a = {0};
@@ -296,9 +290,8 @@ static void string_table_ends_with_its_last_nul(void **state)
 }
 
 /* A directory that goes on to the last byte of the file: an entry asks for 20 bytes and no more. */
-static void directory_without_end(void **state)
+TEST(directory_without_end)
 {
-	(void)state;
 	struct gsym_reader *r;
 	struct gsym_diag diag;
 	uint8_t data[V2_HEADER_SIZE + 3 * GLOBAL_ENTRY_SIZE] = {'M', 'Y', 'S', 'G', 2, 0, 1, 0};
@@ -308,9 +301,8 @@ static void directory_without_end(void **state)
 	assert_words(&diag, "directory at offset 0x14|no end of list");
 }
 
-static void unknown_sections_and_any_order(void **state)
+TEST(unknown_sections_and_any_order)
 {
-	(void)state;
 	struct gsym_reader *r;
 	size_t size;
 	uint8_t *data = make(2, &size), swap[GLOBAL_ENTRY_SIZE];
@@ -334,9 +326,8 @@ static void unknown_sections_and_any_order(void **state)
 	free(data);
 }
 
-static void no_functions_in_version_1(void **state)
+TEST(no_functions_in_version_1)
 {
-	(void)state;
 	static const uint8_t data[48 + 4 + 1] = {'M', 'Y', 'S', 'G', 1, 0, 1, 0, [20] = 52, [24] = 1};
 	struct gsym_reader *r;
 	struct gsym_answer a = {0};
@@ -346,9 +337,8 @@ static void no_functions_in_version_1(void **state)
 }
 
 /* A file of the shape of LLVM's published example has the same section offsets and sizes. */
-static void version_2_vector(void **state)
+TEST(version_2_vector)
 {
-	(void)state;
 	struct sample s;
 	void *data;
 	size_t size;
@@ -370,22 +360,4 @@ static void version_2_vector(void **state)
 	}
 	assert_int_equal(size, 473);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_kinds_at_any_alignment),
-		cmocka_unit_test(all_address_widths),
-		cmocka_unit_test(opens_files),
-		cmocka_unit_test(headers),
-		cmocka_unit_test(version_1_tables),
-		cmocka_unit_test(version_2_directory),
-		cmocka_unit_test(string_table_ends_with_its_last_nul),
-		cmocka_unit_test(directory_without_end),
-		cmocka_unit_test(unknown_sections_and_any_order),
-		cmocka_unit_test(no_functions_in_version_1),
-		cmocka_unit_test(version_2_vector),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

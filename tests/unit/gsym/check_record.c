@@ -2,6 +2,7 @@
 #include "gsym/codec/record.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 static const struct gsym_tables tables = {.strp_size = 4, .strtab_size = 100, .num_files = 4};
 
@@ -37,9 +38,8 @@ static int parse(const void *bytes, size_t size, struct function_info *ret, stru
 	return record_parse(cursor_new(bytes, size, false), &tables, ret, diag);
 }
 
-static void worked_example(void **state)
+TEST(worked_example)
 {
-	(void)state;
 	struct buf buf = {0};
 	struct function_info r;
 	struct gsym_decoder *d = gsym_decoder_new();
@@ -54,9 +54,8 @@ static void worked_example(void **state)
 	gsym_decoder_free(d);
 }
 
-static void plain_symbol_has_16_bytes(void **state)
+TEST(plain_symbol_has_16_bytes)
 {
-	(void)state;
 	static const uint8_t bytes[16] = {0, 0, 0, 0, 7};
 	struct gsym_func f = {.start = 0x1000, .name = 7};
 	struct buf buf = {0};
@@ -67,9 +66,8 @@ static void plain_symbol_has_16_bytes(void **state)
 }
 
 /* Functions with everything, merged, in both widths and byte orders. */
-static void merged_round_trip(void **state)
+TEST(merged_round_trip)
 {
-	(void)state;
 	static const uint64_t patterns[] = {3, 4};
 	static const struct gsym_callsite sites[] = {{0x10, 0, 2, 1}, {0x20, 2, 0, 0}};
 	struct gsym_func merged[3] = {work, work, work};
@@ -98,9 +96,8 @@ static void merged_round_trip(void **state)
 	}
 }
 
-static void unknown_blocks_are_skipped(void **state)
+TEST(unknown_blocks_are_skipped)
 {
-	(void)state;
 	static const uint8_t head[] = {0x10, 0, 0, 0, 1, 0, 0, 0, 99, 0, 0, 0, 3, 0, 0, 0, 0xff, 0xff, 0xff};
 	static const uint8_t tail[] = {1,    0,    0, 0, 6, 0, 0, 0, 0, 0, 0xac,
 				       0x02, 0x04, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -117,9 +114,8 @@ static void unknown_blocks_are_skipped(void **state)
 	gsym_decoder_free(d);
 }
 
-static void cut_off_anywhere(void **state)
+TEST(cut_off_anywhere)
 {
-	(void)state;
 	struct function_info r;
 	struct gsym_diag diag;
 	for (size_t size = 0; size < sizeof(work_bytes); size++) {
@@ -146,9 +142,8 @@ static void expect_bad(const uint8_t *bytes, size_t size, const char *words)
 #define U32(v)     (v), 0, 0, 0
 #define END        U32(0), U32(0)
 
-static void damage(void **state)
+TEST(damage)
 {
-	(void)state;
 	expect_bad(BYTES(U32(1), U32(0), END), "name 0x0");
 	expect_bad(BYTES(U32(1), U32(100), END), "name 0x64|0x64 bytes");
 	expect_bad(BYTES(U32(1), U32(1), U32(9), 0xff, 0xff, 0xff, 0xff, END), "no end of list");
@@ -164,9 +159,8 @@ static void damage(void **state)
 		   "merged function|size is not that of its holder");
 }
 
-static void merged_must_not_nest(void **state)
+TEST(merged_must_not_nest)
 {
-	(void)state;
 	struct gsym_func inner[1] = {work}, middle[1] = {work}, outer = work;
 	struct buf buf = {0};
 	struct gsym_diag diag;
@@ -185,15 +179,4 @@ static void merged_must_not_nest(void **state)
 	expect_bad(BYTES(U32(1), U32(1), U32(3), U32(56), U32(1), U32(48), U32(1), U32(1), U32(3), U32(24),
 			 U32(1), U32(16), U32(1), U32(1), END, END, END),
 		   "merged functions of its own");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(worked_example),       cmocka_unit_test(plain_symbol_has_16_bytes),
-		cmocka_unit_test(merged_round_trip),    cmocka_unit_test(unknown_blocks_are_skipped),
-		cmocka_unit_test(cut_off_anywhere),     cmocka_unit_test(damage),
-		cmocka_unit_test(merged_must_not_nest),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

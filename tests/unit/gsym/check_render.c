@@ -6,11 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "gsym/base/address.h"
 #include "gsym/base/escape.h"
 #include "gsym/render/render.h"
+#include "tests/lib/unit.h"
 
 static void expect_text(const struct text_buf *buf, const char *want)
 {
@@ -19,9 +18,8 @@ static void expect_text(const struct text_buf *buf, const char *want)
 	assert_memory_equal(buf->v, want, buf->n);
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-	(void)state;
 	static const uint64_t values[] = {0, 1, 9, 10, 15, 16, 255, 1000, UINT32_MAX, 1ull << 63, UINT64_MAX};
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		struct text_buf buf = {0};
@@ -51,9 +49,8 @@ static void expect_escape(const char *text, enum escape_style style, const char 
 	text_deinit(&buf);
 }
 
-static void escapes(void **state)
+TEST(escapes)
 {
-	(void)state;
 	static const struct {
 		const char *text, *plain, *tsv, *json;
 	} cases[] = {
@@ -82,11 +79,10 @@ static void escapes(void **state)
 }
 
 /* The words of eight bytes that plain text is skipped by must see every special byte at every place. */
-static void escapes_anywhere(void **state)
+TEST(escapes_anywhere)
 {
 	/* Beside bytes from each end of what stands for itself. */
 	static const char plain[] = " !#/0A[]a~";
-	(void)state;
 	for (size_t size = 1; size < 40; size++) {
 		for (size_t at = 0; at < size; at++) {
 			for (const char *p = plain; *p; p++) {
@@ -101,9 +97,8 @@ static void escapes_anywhere(void **state)
 	}
 }
 
-static void every_byte(void **state)
+TEST(every_byte)
 {
-	(void)state;
 	for (int c = 1; c < 256 * 3; c++) {
 		char text[] = "aaaaaaaaaaaaaaaa";
 		struct text_buf buf = {0};
@@ -116,9 +111,8 @@ static void every_byte(void **state)
 	}
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
-	(void)state;
 	static const struct {
 		const char *text;
 		bool ok;
@@ -151,9 +145,8 @@ static void addresses(void **state)
 }
 
 /* A line is told at once, or left to others: never differently. */
-static void address_lines(void **state)
+TEST(address_lines)
 {
-	(void)state;
 	static const char digits[] = "0123456789abcdefABCDEFgG/:@`xX \t\r-";
 	uint64_t at_once = 0, value = 0;
 	assert_int_equal(address_line("0x1f\n2\n", 7, &at_once), 5);
@@ -183,9 +176,8 @@ static void address_lines(void **state)
 }
 
 /* Each byte at each place among digits. */
-static void address_line_bytes(void **state)
+TEST(address_line_bytes)
 {
-	(void)state;
 	for (size_t at = 0; at < 16; at++) {
 		for (unsigned byte = 0; byte < 256; byte++) {
 			char line[] = "0123456789abCDEF\n";
@@ -200,9 +192,8 @@ static void address_line_bytes(void **state)
 	}
 }
 
-static void numbers_like_printf(void **state)
+TEST(numbers_like_printf)
 {
-	(void)state;
 	for (unsigned bits = 0; bits <= 64; bits++) {
 		for (int step = -3; step <= 3; step++) {
 			uint64_t value = (bits < 64 ? 1ULL << bits : 0) + (uint64_t)step, ten = 1;
@@ -224,9 +215,8 @@ static void numbers_like_printf(void **state)
 	}
 }
 
-static void format_names(void **state)
+TEST(format_names)
 {
-	(void)state;
 	enum render_format format;
 	assert_int_equal(render_format_parse("json", &format), 0);
 	assert_int_equal(format, RENDER_JSON);
@@ -235,9 +225,8 @@ static void format_names(void **state)
 }
 
 /* A buffer that cannot grow: its capacity is a lie that no addition survives. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
-	(void)state;
 	struct gsym_frame frame = {.name = "main", .dir = "/src", .base = "a.c", .line = 1};
 	struct gsym_answer answer = {.frames = &frame, .n_frames = 1, .n_merged = 1, .has_rows = true};
 	for (int format = 0; format < RENDER_FORMATS; format++) {
@@ -249,21 +238,4 @@ static void no_memory(void **state)
 		assert_int_equal(render_unknown(&buf, 0x1000, &options), -ENOMEM);
 		assert_null(buf.v);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(escapes),
-		cmocka_unit_test(escapes_anywhere),
-		cmocka_unit_test(every_byte),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(format_names),
-		cmocka_unit_test(no_memory),
-		cmocka_unit_test(address_lines),
-		cmocka_unit_test(address_line_bytes),
-		cmocka_unit_test(numbers_like_printf),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

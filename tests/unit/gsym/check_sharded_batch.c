@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "gsym/render/batch/sharded_batch.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/times_slower.h"
 
 enum { SHARED_QUERIES = 2 * SHARDED_MIN };
@@ -93,9 +94,8 @@ static void each_order(struct gsym_reader *r, struct batch_query *queries)
 }
 
 /* The same bytes as of one batch, whatever the order and however they are taken. */
-static void shared_by_threads(void **state)
+TEST(shared_by_threads)
 {
-	(void)state;
 	struct batch_query *queries = calloc(SHARED_QUERIES, sizeof(*queries));
 	if (times_slower() > 1)
 		printf("REDUCED: %u rounds of 9 for several threads, calls with %u times as much\n",
@@ -130,9 +130,8 @@ static int fail_some(void *user, int (*work)(void *arg), void *arg)
 }
 
 /* Other queries than those that were announced, calls that are stopped, and reads that fail. */
-static void shared_otherwise(void **state)
+TEST(shared_otherwise)
 {
-	(void)state;
 	struct batch_query *queries = calloc(SHARED_QUERIES, sizeof(*queries));
 	static const struct shard_run run = {.threads = 2}, failing = {.threads = 2, .guarded = fail_some};
 	struct batch_options options = options_of(3), stopped_options = options;
@@ -174,13 +173,4 @@ static void shared_otherwise(void **state)
 	gsym_reader_close(r);
 	free(data);
 	free(queries);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shared_by_threads),
-		cmocka_unit_test(shared_otherwise),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

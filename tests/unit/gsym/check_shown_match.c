@@ -4,6 +4,7 @@
 #include "sample.h"
 
 #include "gsym/render/shown_names.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static int match(struct file *f, const char *name, uint64_t off, struct symbol_m
 }
 
 /* The offset says which. */
-static void by_offset(void **state)
+TEST(by_offset)
 {
 	struct file *f = *state;
 	struct symbol_match found;
@@ -81,7 +82,7 @@ static void by_offset(void **state)
 }
 
 /* Of a function without a size only the start is known to be its own. */
-static void without_size(void **state)
+TEST(without_size)
 {
 	struct file *f = *state;
 	struct symbol_match found;
@@ -93,7 +94,7 @@ static void without_size(void **state)
 	assert_int_equal(match(f, "f::one()", 1, &found), -ENOENT);
 }
 
-static void as_many_as_are_examined(void **state)
+TEST(as_many_as_are_examined)
 {
 	struct file *f = *state;
 	struct symbol_match found;
@@ -104,7 +105,7 @@ static void as_many_as_are_examined(void **state)
 }
 
 /* It would take too long to look which of them it is. */
-static void too_many(void **state)
+TEST(too_many)
 {
 	struct file *f = *state;
 	struct symbol_match found;
@@ -115,7 +116,7 @@ static void too_many(void **state)
 }
 
 /* As WinDbg and others write it. */
-static void spelt_differently(void **state)
+TEST(spelt_differently)
 {
 	struct file *f = *state;
 	struct symbol_match found;
@@ -129,13 +130,4 @@ static void spelt_differently(void **state)
 	assert_int_equal(match(f, "g::twice(long)", 2, &found), -ENOENT);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(by_offset), TEST(without_size),      TEST(as_many_as_are_examined),
-		TEST(too_many),  TEST(spelt_differently),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

@@ -5,6 +5,7 @@
 #include "gsym/render/namesakes.h"
 
 #include "tests/unit/wrap_malloc.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ static unsigned find(const struct gsym_reader *r, const struct name_table *table
 	return found;
 }
 
-static void both_forms(void **state)
+TEST(both_forms)
 {
 	static const struct {
 		const char *name;
@@ -114,7 +115,6 @@ static void both_forms(void **state)
 		{"_Znonsense", 0, 0},
 		{"", 0, 0},
 	};
-	(void)state;
 	void *data;
 	struct gsym_reader *r = open_names(&data);
 	struct name_table *table = make(r);
@@ -127,9 +127,8 @@ static void both_forms(void **state)
 	free(data);
 }
 
-static void folded_functions(void **state)
+TEST(folded_functions)
 {
-	(void)state;
 	struct sample s;
 	void *data;
 	sample_init(&s, sample_kinds[0], 0x1000);
@@ -157,9 +156,8 @@ static void folded_functions(void **state)
 }
 
 /* Parameters of thousands of bytes, and a short name without. */
-static void long_parameters(void **state)
+TEST(long_parameters)
 {
-	(void)state;
 	char stored[300] = "_Z5short200";
 	size_t at = strlen(stored);
 	struct sample s;
@@ -178,9 +176,8 @@ static void long_parameters(void **state)
 }
 
 /* Names of 255 bytes are found, longer ones not: no file can be called so. */
-static void long_names(void **state)
+TEST(long_names)
 {
-	(void)state;
 	char stored[300], shown[300];
 	struct sample s;
 	void *data;
@@ -213,9 +210,8 @@ static bool count_down(void *user)
 }
 
 /* What is beyond the limit is not found, and what is before it is. */
-static void limits(void **state)
+TEST(limits)
 {
-	(void)state;
 	void *data;
 	unsigned left = 2;
 	struct gsym_reader *r = open_names(&data);
@@ -241,9 +237,8 @@ static void limits(void **state)
 }
 
 /* A file damaged anywhere is indexed and searched without reading past it. */
-static void damaged_files(void **state)
+TEST(damaged_files)
 {
-	(void)state;
 	struct sample s;
 	void *data;
 	size_t size;
@@ -295,7 +290,7 @@ static int build_and_visit(const struct gsym_reader *r, const char *name, unsign
  * A name that could not be made for lack of memory may be the one that is looked for: that is an error, and
  * not a name that no function has. Each allocation fails once.
  */
-static void without_memory(void **state)
+TEST(without_memory)
 {
 	static const char *const wanted[] = {"work", "odd\\x09name", "versioned", "text::name",
 					     "ns::S::m(int) const"};
@@ -304,7 +299,6 @@ static void without_memory(void **state)
 		"_Z4workd", "_ZNK2ns1S1mEi", "main"};
 	struct sample s;
 	void *data;
-	(void)state;
 	sample_init(&s, sample_kinds[0], 0x1000);
 	for (unsigned i = 0; i < ARRAY_SIZE(stored); i++)
 		sample_func(&s, i * 16, 16, stored[i], 0);
@@ -329,15 +323,4 @@ static void without_memory(void **state)
 	}
 	gsym_reader_close(r);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_forms),     cmocka_unit_test(folded_functions),
-		cmocka_unit_test(long_names),     cmocka_unit_test(long_parameters),
-		cmocka_unit_test(limits),         cmocka_unit_test(damaged_files),
-		cmocka_unit_test(without_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

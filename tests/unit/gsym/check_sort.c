@@ -1,21 +1,20 @@
 /* Numbers come out as qsort() sorts them: few and many, with digits that all share, and with none. */
 #include "gsym/base/sort.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 enum { MOST = 3000 };
 
-static uint64_t state = 1;
+static uint64_t generator = 1;
 
 static uint64_t chance(void)
 {
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return state ^ state >> 29;
+	generator = generator * 6364136223846793005u + 1442695040888963407u;
+	return generator ^ generator >> 29;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -24,11 +23,10 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void sorted(void **unused)
+TEST(sorted)
 {
 	static uint64_t v[MOST], want[MOST], scratch[MOST];
 	static uint32_t v32[MOST], scratch32[MOST];
-	(void)unused;
 	for (unsigned round = 0; round < 500; round++) {
 		size_t n = chance() % (round % 3 ? 40 : MOST);
 		uint64_t mask = round % 7 ? ~(uint64_t)0 >> chance() % 64 : 0xff00ff, same = chance();
@@ -49,10 +47,9 @@ static void sorted(void **unused)
 }
 
 /* Numbers whose bits from @low on agree stay in their order. */
-static void sorted_by_high_bits(void **unused)
+TEST(sorted_by_high_bits)
 {
 	static uint64_t v[MOST], scratch[MOST];
-	(void)unused;
 	for (unsigned low = 12; low < 64; low++) {
 		for (size_t i = 0; i < MOST; i++)
 			v[i] = (chance() & 0x3ff) << low | i;
@@ -60,10 +57,4 @@ static void sorted_by_high_bits(void **unused)
 		for (size_t i = 1; i < MOST; i++)
 			assert_true(v[i - 1] < v[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(sorted), cmocka_unit_test(sorted_by_high_bits)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Whether a line of a log tells a source file and line already. */
 #include "log/engine/source_position.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 static struct text_scan scan_of(const char *text)
 {
@@ -65,9 +62,8 @@ static const struct {
 	{"a.exe @ 12] a.c:1", true, true},
 };
 
-static void positions(void **state)
+TEST(positions)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (has_source_position(scan_of(rows[i].text)) != rows[i].has ||
 		    ends_with_source_position(scan_of(rows[i].text)) != rows[i].at_end)
@@ -75,23 +71,13 @@ static void positions(void **state)
 }
 
 /* Nothing before the text or after it belongs to it. */
-static void bounds(void **state)
+TEST(bounds)
 {
 	static const char text[] = "a.c:12";
-	(void)state;
 	assert_true(has_source_position(scan_from(text, text + 5)));
 	assert_false(has_source_position(scan_from(text, text + 4)));
 	assert_false(has_source_position(scan_from(text + 1, text + 6)));
 	assert_false(has_source_position(scan_from(text + 3, text + 6)));
 	assert_false(ends_with_source_position(scan_from(text + 1, text + 6)));
 	assert_false(has_source_position(scan_from(text + 6, text + 6)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(positions),
-		cmocka_unit_test(bounds),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include "log/engine/stack_buffer.h"
+#include "tests/lib/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static struct log_frame *frame_at(struct stack_buffer *b, size_t i)
 }
 
 /* Frames of a stack have its style, and numbers that rise by one or stay, or none. */
-static void numbers(void **state)
+TEST(numbers)
 {
 	struct stack_buffer *b = *state;
 	struct log_frame other = numbered(5);
@@ -101,7 +102,7 @@ static void numbers(void **state)
 }
 
 /* A line of another format, or of several frames, is of no stack before it. */
-static void other_lines(void **state)
+TEST(other_lines)
 {
 	struct stack_buffer *b = *state;
 	const struct log_frame two[] = {named(0, 1), named(0, 2)};
@@ -127,7 +128,7 @@ static void other_lines(void **state)
 }
 
 /* As many frames as the resolver takes, and as many bytes as are kept. */
-static void full(void **state)
+TEST(full)
 {
 	struct stack_buffer *b = *state;
 	static char line[FILTER_STACK_BYTES];
@@ -150,7 +151,7 @@ static void full(void **state)
 }
 
 /* Nothing spans a stack that is not there, or whose format has no such lines. */
-static void without_gaps(void **state)
+TEST(without_gaps)
 {
 	struct stack_buffer *b = *state;
 	const struct log_frame frame = named(0, 1);
@@ -163,7 +164,7 @@ static void without_gaps(void **state)
 }
 
 /* What a line says of the chain of its thread, and of no other. */
-static void gaps(void **state)
+TEST(gaps)
 {
 	struct stack_buffer *b = *state;
 	struct log_frame head = named(1, 1);
@@ -202,7 +203,7 @@ static void gaps(void **state)
 }
 
 /* A chain without frames for long is closed. */
-static void quiet(void **state)
+TEST(quiet)
 {
 	struct stack_buffer *b = *state;
 	for (unsigned round = 0; round < 2; round++) {
@@ -230,7 +231,7 @@ static void quiet(void **state)
 }
 
 /* Threads side by side, as many as there is room for; one that is closed leaves its place, not its number. */
-static void chains(void **state)
+TEST(chains)
 {
 	struct stack_buffer *b = *state;
 	for (uint32_t i = 0; i < CHAINS_MAX; i++) {
@@ -269,7 +270,7 @@ static void chains(void **state)
 }
 
 /* The buffer begins anew after a reset. */
-static void reset(void **state)
+TEST(reset)
 {
 	struct stack_buffer *b = *state;
 	add(b, named(1, 1));
@@ -316,7 +317,7 @@ static const struct {
 };
 
 /* The head of a trace is often repeated as its first frame, and then that frame is no return address. */
-static void repeated_head(void **state)
+TEST(repeated_head)
 {
 	struct stack_buffer *b = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(repeats); i++) {
@@ -345,7 +346,7 @@ static void repeated_head(void **state)
 }
 
 /* A guess between the head and its repetition is of neither. */
-static void apart_from_head(void **state)
+TEST(apart_from_head)
 {
 	struct stack_buffer *b = *state;
 	struct log_frame head = named(0, 8), guess = named(0, 8);
@@ -373,13 +374,4 @@ static void apart_from_head(void **state)
 	assert_int_equal(frame_at(b, 3)->chain, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(numbers), TEST(other_lines), TEST(full),  TEST(without_gaps),  TEST(gaps),
-		TEST(quiet),   TEST(chains),      TEST(reset), TEST(repeated_head), TEST(apart_from_head),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

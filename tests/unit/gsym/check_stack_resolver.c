@@ -7,6 +7,7 @@
 
 #include "log/engine/stack_resolver.h"
 #include "gsym/codec/format.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -144,24 +145,21 @@ static void check_call(struct call call, bool other_image, const char *expected)
 	stack_resolver_free(walk);
 }
 
-static void direct_call(void **state)
+TEST(direct_call)
 {
-	(void)state;
 	check_call((struct call){.patterns = {"two"}}, false, "two");
 	check_call((struct call){.patterns = {"two"}, .flags = GSYM_CALLSITE_INTERNAL}, false, "two");
 	check_call((struct call){.patterns = {"nobody"}}, false, "one two three"); /* never none */
 }
 
-static void call_across_images(void **state)
+TEST(call_across_images)
 {
-	(void)state;
 	check_call((struct call){.patterns = {"three"}}, true, "three");
 	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_EXTERNAL}, true, "three");
 }
 
-static void flags_that_contradict(void **state)
+TEST(flags_that_contradict)
 {
-	(void)state;
 	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_INTERNAL}, true,
 		   "one two three");
 	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_EXTERNAL}, false,
@@ -172,9 +170,8 @@ static void flags_that_contradict(void **state)
 }
 
 /* Names first: "t" alone is a pattern, and so is "one", which is a name, too. */
-static void equal_before_matching(void **state)
+TEST(equal_before_matching)
 {
-	(void)state;
 	check_call((struct call){.patterns = {"t"}}, false, "two three");
 	check_call((struct call){.patterns = {"t", "one"}}, false, "one");
 	check_call((struct call){.patterns = {"^t.*e$"}}, false, "three");
@@ -183,16 +180,14 @@ static void equal_before_matching(void **state)
 }
 
 /* A virtual call: several callees, or a method of any class. */
-static void virtual_call(void **state)
+TEST(virtual_call)
 {
-	(void)state;
 	check_call((struct call){.patterns = {"one", "three", "elsewhere"}}, false, "one three");
 	check_call((struct call){.patterns = {"^.*ee$"}}, false, "three");
 }
 
-static void selector(void **state)
+TEST(selector)
 {
-	(void)state;
 	static const char *const methods[] = {"-[Cat feed:]", "-[Dog walk]", "+[Dog feedAll]"};
 	struct sample s;
 	struct image app;
@@ -229,9 +224,8 @@ static void check_through(struct call call, const struct image *middle, uint64_t
 	stack_resolver_free(walk);
 }
 
-static void through_a_library(void **state)
+TEST(through_a_library)
 {
-	(void)state;
 	struct call internal = {.patterns = {"two"}, .flags = GSYM_CALLSITE_INTERNAL},
 		    any = {.patterns = {"two"}};
 	struct call callback = {.off = 0x20, .patterns = {"three"}}, unknown = {.off = 0x20};
@@ -260,9 +254,8 @@ static void through_a_library(void **state)
 
 /* The call site is described twice: the library's function that is called, and whom of this image that will
  * call. */
-static void library_and_callback(void **state)
+TEST(library_and_callback)
 {
-	(void)state;
 	static const char *const patterns[] = {"helper", "two"};
 	static const uint8_t flags[] = {GSYM_CALLSITE_EXTERNAL, GSYM_CALLSITE_INTERNAL};
 	struct stack_resolver *walk = stack_resolver_new();
@@ -299,16 +292,14 @@ static void library_and_callback(void **state)
 }
 
 /* The address is right, and the call was another: a tail call, or a frame that is missing. */
-static void contradiction(void **state)
+TEST(contradiction)
 {
-	(void)state;
 	check_through((struct call){.patterns = {"two"}}, NULL, HELPER + 0x20, "one two three");
 }
 
 /* Folded functions that call folded functions: what is known outside reaches inwards. */
-static void one_after_the_other(void **state)
+TEST(one_after_the_other)
 {
-	(void)state;
 	struct call call = {.off = 0x20, .patterns = {"two"}};
 	const struct call each[] = {
 		{.off = 0x40, .patterns = {"deep_one"}},
@@ -337,9 +328,8 @@ static void one_after_the_other(void **state)
  * The call of the last instruction returns to an address after the function; sanitizers and tombstones
  * print less than the return address.
  */
-static void return_addresses(void **state)
+TEST(return_addresses)
 {
-	(void)state;
 	struct stack_resolver *walk = stack_resolver_new();
 	struct call last = {.off = SIZE, .patterns = {"two"}};
 	struct image app = make(&last, NULL, NULL);
@@ -364,9 +354,8 @@ static void return_addresses(void **state)
 }
 
 /* A stack ends with its outermost frame: what follows is another's. Frames that are apart are of none. */
-static void several_stacks(void **state)
+TEST(several_stacks)
 {
-	(void)state;
 	struct call call = {.off = 0x20, .patterns = {"two"}};
 	struct stack_resolver *walk = stack_resolver_new();
 	struct image app = make(&call, NULL, NULL);
@@ -398,9 +387,8 @@ static void several_stacks(void **state)
 }
 
 /* The function that the log names counts where no call site says another, if it is there at all. */
-static void named_in_the_log(void **state)
+TEST(named_in_the_log)
 {
-	(void)state;
 	struct call call = {.off = 0x20, .patterns = {"t"}};
 	struct stack_resolver *walk = stack_resolver_new();
 	struct image app = make(&call, NULL, NULL);
@@ -419,18 +407,4 @@ static void named_in_the_log(void **state)
 	}
 	drop(&app);
 	stack_resolver_free(walk);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(direct_call),           cmocka_unit_test(call_across_images),
-		cmocka_unit_test(flags_that_contradict), cmocka_unit_test(equal_before_matching),
-		cmocka_unit_test(virtual_call),          cmocka_unit_test(selector),
-		cmocka_unit_test(through_a_library),     cmocka_unit_test(contradiction),
-		cmocka_unit_test(one_after_the_other),   cmocka_unit_test(return_addresses),
-		cmocka_unit_test(library_and_callback),  cmocka_unit_test(several_stacks),
-		cmocka_unit_test(named_in_the_log),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "gsym/codec/strtab.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +21,8 @@ static uint64_t add(struct strtab *t, const char *text)
 	return strp;
 }
 
-static void empty_string_is_zero(void **state)
+TEST(empty_string_is_zero)
 {
-	(void)state;
 	struct strtab t;
 	setup(&t, UINT32_MAX);
 	assert_int_equal(t.n, 1);
@@ -31,9 +31,8 @@ static void empty_string_is_zero(void **state)
 	strtab_deinit(&t);
 }
 
-static void duplicates_are_shared_suffixes_are_not(void **state)
+TEST(duplicates_are_shared_suffixes_are_not)
 {
-	(void)state;
 	struct strtab t;
 	setup(&t, UINT32_MAX);
 	assert_int_equal(add(&t, "work"), 1);
@@ -45,9 +44,8 @@ static void duplicates_are_shared_suffixes_are_not(void **state)
 }
 
 /* Enough strings to grow slots and bytes several times; every one keeps its offset. */
-static void many_strings(void **state)
+TEST(many_strings)
 {
-	(void)state;
 	enum { N = 20000 };
 	static uint64_t offsets[N];
 	struct strtab t;
@@ -66,9 +64,8 @@ static void many_strings(void **state)
 	strtab_deinit(&t);
 }
 
-static void nul_inside_is_refused(void **state)
+TEST(nul_inside_is_refused)
 {
-	(void)state;
 	struct strtab t;
 	uint64_t strp;
 	setup(&t, UINT32_MAX);
@@ -78,9 +75,8 @@ static void nul_inside_is_refused(void **state)
 }
 
 /* A table of exactly the limit is fine, one byte more is not, and what is there can still be found. */
-static void limit_is_exact(void **state)
+TEST(limit_is_exact)
 {
-	(void)state;
 	struct strtab t;
 	uint64_t strp;
 	setup(&t, 10);
@@ -93,9 +89,8 @@ static void limit_is_exact(void **state)
 	strtab_deinit(&t);
 }
 
-static void space_is_filled_by_the_caller(void **state)
+TEST(space_is_filled_by_the_caller)
 {
-	(void)state;
 	struct strtab t;
 	char *at;
 	setup(&t, 10);
@@ -106,17 +101,4 @@ static void space_is_filled_by_the_caller(void **state)
 	assert_int_equal(add(&t, "cdef"), 5);
 	assert_memory_equal(t.bytes, "\0a\0b\0cdef", 10);
 	strtab_deinit(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_string_is_zero),
-		cmocka_unit_test(duplicates_are_shared_suffixes_are_not),
-		cmocka_unit_test(many_strings),
-		cmocka_unit_test(nul_inside_is_refused),
-		cmocka_unit_test(limit_is_exact),
-		cmocka_unit_test(space_is_filled_by_the_caller),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

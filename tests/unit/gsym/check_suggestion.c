@@ -1,12 +1,9 @@
 /* Which word a misspelt one may have meant. */
 #include "gsym/base/suggestion.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
+
+#include "tests/lib/unit.h"
 
 /* The distance of @word, or -1 if it is not similar enough. */
 static int distance(const char *given, const char *word)
@@ -19,7 +16,7 @@ static int distance(const char *given, const char *word)
 }
 
 /* At most one edit for each three letters of the longer word. */
-static void distances(void **state)
+TEST(distances)
 {
 	static const struct {
 		const char *given, *word;
@@ -60,7 +57,6 @@ static void distances(void **state)
 		{"abx", "abcdefghi", -1},
 		{"abcdefghi", "abc", -1},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (distance(rows[i].given, rows[i].word) != rows[i].distance)
 			fail_msg("%s, %s: %d", rows[i].given, rows[i].word,
@@ -68,11 +64,10 @@ static void distances(void **state)
 }
 
 /* Both words may have so many letters. */
-static void longest(void **state)
+TEST(longest)
 {
 	enum { MOST = 40 };
 	char word[MOST + 2], other[MOST + 2];
-	(void)state;
 	memset(word, 'a', sizeof(word) - 1);
 	memset(other, 'a', sizeof(other) - 1);
 	word[MOST + 1] = other[MOST + 1] = 0;
@@ -87,11 +82,10 @@ static void longest(void **state)
 }
 
 /* Letters before the words are none of theirs. */
-static void bounds(void **state)
+TEST(bounds)
 {
 	static const char given[] = "cabc", word[] = "axbc";
 	struct suggestion s = suggestion_begin(given + 1, 3);
-	(void)state;
 	suggestion_try(&s, word + 1);
 	assert_ptr_equal(s.best, word + 1);
 	assert_int_equal(s.distance, 1);
@@ -100,27 +94,15 @@ static void bounds(void **state)
 	assert_null(s.best);
 }
 
-static void the_best_and_first(void **state)
+TEST(the_best_and_first)
 {
 	const char *const words[] = {"xxxxxx", "abcdyz", "abxdef", "abcdex", "abcdef", "abcdef"};
 	/* After each of them. */
 	const size_t best[] = {SIZE_MAX, 1, 2, 2, 4, 4};
 	/* The given word need not end there. */
 	struct suggestion s = suggestion_begin("abcdefgh", 6);
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		suggestion_try(&s, words[i]);
 		assert_ptr_equal(s.best, best[i] == SIZE_MAX ? NULL : words[best[i]]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(distances),
-		cmocka_unit_test(longest),
-		cmocka_unit_test(bounds),
-		cmocka_unit_test(the_best_and_first),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

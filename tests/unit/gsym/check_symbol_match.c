@@ -4,6 +4,7 @@
 #include "sample.h"
 
 #include "gsym/base/vec.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ static int of_module(struct symbols *f, const char *name, uint64_t size)
 }
 
 /* The offset is that of code of the function. */
-static void offsets(void **state)
+TEST(offsets)
 {
 	struct symbols *f = *state;
 	add(f, 0, 0x20, "sized");
@@ -107,7 +108,7 @@ static void offsets(void **state)
 }
 
 /* What is found, and what of a function whose size does not fit. */
-static void found(void **state)
+TEST(found)
 {
 	struct symbols *f = *state;
 	struct symbol_match got;
@@ -133,7 +134,7 @@ static void found(void **state)
 }
 
 /* Of several functions the one whose size fits best: without padding, if there is one. */
-static void best(void **state)
+TEST(best)
 {
 	struct symbols *f = *state;
 	struct symbol_match got;
@@ -158,7 +159,7 @@ static void best(void **state)
 	assert_int_equal(match_symbol(f, &symbol, &got), -ENOTUNIQ);
 }
 
-static void padding(void **state)
+TEST(padding)
 {
 	struct symbols *f = *state;
 	add(f, 0, 0x20, "wide");
@@ -206,7 +207,7 @@ static void add_overridden(struct symbols *f, unsigned n)
 }
 
 /* The size in the log may end with any of the weak definitions after the function, and with their padding. */
-static void overridden(void **state)
+TEST(overridden)
 {
 	struct symbols *f = *state;
 	add_overridden(f, 2);
@@ -222,7 +223,7 @@ static void overridden(void **state)
 	assert_int_equal(of_kernel(f, "f", 0x70), -ESTALE); /* end() is its own */
 }
 
-static void most_overridden(void **state)
+TEST(most_overridden)
 {
 	struct symbols *f = *state;
 	add_overridden(f, OVERRIDDEN);
@@ -230,7 +231,7 @@ static void most_overridden(void **state)
 }
 
 /* Names that are too long are not looked up. */
-static void long_overridden(void **state)
+TEST(long_overridden)
 {
 	struct symbols *f = *state;
 	static char longest[NAME_SIZE], longer[NAME_SIZE + 1];
@@ -247,7 +248,7 @@ static void long_overridden(void **state)
 	assert_int_equal(of_kernel(f, "g", 0x30), -ESTALE);
 }
 
-static void too_many_overridden(void **state)
+TEST(too_many_overridden)
 {
 	struct symbols *f = *state;
 	add_overridden(f, OVERRIDDEN + 1);
@@ -256,7 +257,7 @@ static void too_many_overridden(void **state)
 }
 
 /* A label of assembly may end the function for the kernel. */
-static void labels(void **state)
+TEST(labels)
 {
 	struct symbols *f = *state;
 	add_in_file(f, 0, 0x10, "a", "a.S");
@@ -282,7 +283,7 @@ static void labels(void **state)
 }
 
 /* A label of the function around it is not one of its own. */
-static void labels_around(void **state)
+TEST(labels_around)
 {
 	struct symbols *f = *state;
 	add_in_file(f, 0, 0x1000, "around", "a.S");
@@ -296,7 +297,7 @@ static void labels_around(void **state)
  * The last function of a section of a module ends with a page, counted from where the section begins: with
  * the function, or with one of those before it.
  */
-static void pages(void **state)
+TEST(pages)
 {
 	struct symbols *f = *state;
 	char name[16];
@@ -347,28 +348,28 @@ static void add_namesakes(struct symbols *f, unsigned n)
 	add(f, 0x100 * (n + 1), 0x10, "end");
 }
 
-static void as_many_namesakes(void **state)
+TEST(as_many_namesakes)
 {
 	struct symbols *f = *state;
 	add_namesakes(f, EXAMINED - 1);
 	assert_int_equal(of_kernel(f, "a", 8), 0);
 }
 
-static void too_many_namesakes(void **state)
+TEST(too_many_namesakes)
 {
 	struct symbols *f = *state;
 	add_namesakes(f, EXAMINED);
 	assert_int_equal(of_kernel(f, "a", 8), -ESTALE);
 }
 
-static void as_many_names(void **state)
+TEST(as_many_names)
 {
 	struct symbols *f = *state;
 	add_namesakes(f, MANY - 1);
 	assert_int_equal(of_kernel(f, "a", 0x40 + PADDING - 1), 0);
 }
 
-static void too_many_names(void **state)
+TEST(too_many_names)
 {
 	struct symbols *f = *state;
 	add_namesakes(f, MANY);
@@ -394,7 +395,7 @@ static enum claim_verdict check(struct symbols *f, uint64_t address, const char 
 }
 
 /* A function that starts there, or a byte beside it, fits whatever it is called. */
-static void claimed_starts(void **state)
+TEST(claimed_starts)
 {
 	struct symbols *f = *state;
 	add(f, 0, 0x10, "first");
@@ -414,7 +415,7 @@ static void claimed_starts(void **state)
 }
 
 /* What is called so at the address, but starts elsewhere. */
-static void claimed_names(void **state)
+TEST(claimed_names)
 {
 	struct symbols *f = *state;
 	add(f, 0, 0x10, "word");
@@ -437,28 +438,4 @@ static void claimed_names(void **state)
 	assert_int_equal(check(f, BASE + 0x80, "word", 0x20, true, true), CLAIM_UNKNOWN);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(offsets),
-		TEST(found),
-		TEST(best),
-		TEST(padding),
-		TEST(overridden),
-		TEST(most_overridden),
-		TEST(long_overridden),
-		TEST(labels_around),
-		TEST(too_many_overridden),
-		TEST(labels),
-		TEST(pages),
-		TEST(as_many_namesakes),
-		TEST(too_many_namesakes),
-		TEST(as_many_names),
-		TEST(too_many_names),
-		TEST(claimed_starts),
-		TEST(claimed_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+EACH_TEST(set_up, tear_down)

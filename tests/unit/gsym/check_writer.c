@@ -2,6 +2,7 @@
 #include "gsym/write/writer.h"
 
 #include "sample.h"
+#include "tests/lib/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,8 @@ static int add(struct sample *s, const struct gsym_func *f, struct gsym_diag *di
 	return gsym_writer_add(s->writer, f, diag);
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
-	(void)state;
 	struct gsym_writer *w;
 	struct gsym_diag diag;
 	struct {
@@ -40,9 +40,8 @@ static void options_are_checked(void **state)
 	assert_words(&diag, "version 3");
 }
 
-static void uuid_of_version_1_is_short(void **state)
+TEST(uuid_of_version_1_is_short)
 {
-	(void)state;
 	static const uint8_t uuid[21];
 	struct gsym_writer *w;
 	struct gsym_diag diag;
@@ -54,9 +53,8 @@ static void uuid_of_version_1_is_short(void **state)
 	gsym_writer_free(w);
 }
 
-static void starts_must_ascend(void **state)
+TEST(starts_must_ascend)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	sample_init(&s, sample_kinds[0], 0x1000);
@@ -71,9 +69,8 @@ static void starts_must_ascend(void **state)
 	gsym_writer_free(s.writer);
 }
 
-static void refused_function_leaves_no_trace(void **state)
+TEST(refused_function_leaves_no_trace)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	void *with, *without;
@@ -163,17 +160,15 @@ static void give_the_same_bytes(bool share)
 	free(first);
 }
 
-static void many_give_the_same_bytes(void **state)
+TEST(many_give_the_same_bytes)
 {
-	(void)state;
 	give_the_same_bytes(false);
 	give_the_same_bytes(true);
 }
 
 /* The functions are of four kinds, and so are their records; one of another name has its own. */
-static void equal_records_are_shared(void **state)
+TEST(equal_records_are_shared)
 {
-	(void)state;
 	struct sample s;
 	void *data;
 	many_init(&s);
@@ -202,9 +197,8 @@ static void equal_records_are_shared(void **state)
 }
 
 /* Of records that were dropped again, none is shared. */
-static void dropped_records_are_not_shared(void **state)
+TEST(dropped_records_are_not_shared)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	size_t fail = 69000;
@@ -217,9 +211,8 @@ static void dropped_records_are_not_shared(void **state)
 	gsym_writer_free(s.writer);
 }
 
-static void many_are_added_whole_or_not(void **state)
+TEST(many_are_added_whole_or_not)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	size_t fail = 69000;
@@ -239,9 +232,8 @@ static void many_are_added_whole_or_not(void **state)
 	gsym_writer_free(s.writer);
 }
 
-static void base_is_the_first_function(void **state)
+TEST(base_is_the_first_function)
 {
-	(void)state;
 	struct gsym_writer_options o = {.struct_size = sizeof(o)};
 	struct sample s = {.base = 0x4000};
 	void *data;
@@ -256,9 +248,8 @@ static void base_is_the_first_function(void **state)
 	free(data);
 }
 
-static void files_need_strings(void **state)
+TEST(files_need_strings)
 {
-	(void)state;
 	struct sample s;
 	uint32_t file;
 	sample_init(&s, sample_kinds[2], 0);
@@ -270,9 +261,8 @@ static void files_need_strings(void **state)
 	gsym_writer_free(s.writer);
 }
 
-static void nothing_to_write(void **state)
+TEST(nothing_to_write)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	void *data;
@@ -287,9 +277,8 @@ static void nothing_to_write(void **state)
 	gsym_writer_free(s.writer);
 }
 
-static void descriptor_and_memory_agree(void **state)
+TEST(descriptor_and_memory_agree)
 {
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		struct sample s;
 		struct gsym_func f;
@@ -317,9 +306,8 @@ static void descriptor_and_memory_agree(void **state)
 	}
 }
 
-static void write_error_is_told(void **state)
+TEST(write_error_is_told)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	int fds[2];
@@ -333,9 +321,8 @@ static void write_error_is_told(void **state)
 	close(fds[1]);
 }
 
-static void string_table_is_limited_in_version_1(void **state)
+TEST(string_table_is_limited_in_version_1)
 {
-	(void)state;
 	struct sample s;
 	uint64_t strp;
 	sample_init(&s, sample_kinds[0], 0);
@@ -346,9 +333,8 @@ static void string_table_is_limited_in_version_1(void **state)
 }
 
 /* The limit of strings and records together; what is refused leaves no trace, and less may still fit. */
-static void size_is_limited(void **state)
+TEST(size_is_limited)
 {
-	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
 	uint64_t strp;
@@ -369,26 +355,4 @@ static void size_is_limited(void **state)
 	writer_limit(s.writer, used);
 	assert_int_equal(gsym_writer_string(s.writer, "g", 1, &strp), -EFBIG);
 	gsym_writer_free(s.writer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_are_checked),
-		cmocka_unit_test(uuid_of_version_1_is_short),
-		cmocka_unit_test(starts_must_ascend),
-		cmocka_unit_test(refused_function_leaves_no_trace),
-		cmocka_unit_test(many_give_the_same_bytes),
-		cmocka_unit_test(equal_records_are_shared),
-		cmocka_unit_test(dropped_records_are_not_shared),
-		cmocka_unit_test(many_are_added_whole_or_not),
-		cmocka_unit_test(base_is_the_first_function),
-		cmocka_unit_test(files_need_strings),
-		cmocka_unit_test(nothing_to_write),
-		cmocka_unit_test(descriptor_and_memory_agree),
-		cmocka_unit_test(write_error_is_told),
-		cmocka_unit_test(string_table_is_limited_in_version_1),
-		cmocka_unit_test(size_is_limited),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
