@@ -26,7 +26,7 @@ struct streamed_unit {
 
 struct unit_stream {
 	struct conversion *conversion;
-	pthread_mutex_t lock;    /* of all below */
+	pthread_mutex_t lock;    /* guards all below */
 	pthread_cond_t progress; /* more was inflated, or nothing more will be */
 	bool inflating, ended;
 	int err;

@@ -12,7 +12,8 @@
 
 struct file_requests {
 	const struct worker_convert *order; /* its own files are open already */
-	struct mutex lock;                  /* one request at a time */
+	/* Held from a request to its reply, so that one is under way at a time; guards no field. */
+	struct mutex lock;
 };
 
 /* Sets up @requests for @order, which is borrowed, and @ret, which refers to it. */

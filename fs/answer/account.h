@@ -34,7 +34,7 @@ enum {
 #define ACCOUNT_TOTAL_MAX ((size_t)(1U << 31) - 1)
 
 struct accounts {
-	struct mutex lock; /* guards @by_uid and account.refs; nothing is locked while it is held */
+	struct mutex lock; /* guards @by_uid and account.refs; no other is locked while it is held */
 	struct table by_uid GUARDED_BY(&lock);
 	atomic_size_t charged[ACCOUNT_KINDS]; /* bytes, all users */
 };

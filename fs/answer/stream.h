@@ -52,9 +52,9 @@ struct stream {
 	bool slow;     /* the last attempt used up its slice */
 	int failed;    /* a deferred write was lost, out of memory: errno for readers */
 
-	struct mutex lock;
-	bool busy GUARDED_BY(&lock);                         /* it is a call's turn */
-	bool contended GUARDED_BY(&lock);                    /* other calls wait for their turn */
+	struct mutex lock;                /* guards whose turn it is, and what is written meanwhile */
+	bool busy GUARDED_BY(&lock);      /* it is a call's turn */
+	bool contended GUARDED_BY(&lock); /* other calls wait for their turn */
 	VEC(struct stream_write) deferred GUARDED_BY(&lock); /* applied when the turn ends */
 	struct text_buf deferred_data GUARDED_BY(&lock);     /* their bytes, in order */
 	size_t charged GUARDED_BY(&lock);                    /* for deferred writes */

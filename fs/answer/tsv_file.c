@@ -111,7 +111,7 @@ struct tsv_file {
 	struct gsym_decoder *decoder;
 	struct account *account; /* of the user who opened it */
 
-	struct mutex lock;
+	struct mutex lock;               /* guards the piece, which reads of any thread share */
 	size_t number GUARDED_BY(&lock); /* of the piece; the number of pieces: none */
 	struct text_buf piece GUARDED_BY(&lock);
 	struct text_buf reply GUARDED_BY(&lock);

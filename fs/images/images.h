@@ -17,6 +17,10 @@
  * the headers of fs/convert, background.h, runners.h, remote.h and stream.h say it does; the list of streams
  * in answers.h; and all lists of parked calls. It is never held over a system call that can block, a FUSE
  * reply, or a conversion. Its place in the lock order is in enum lock_rank (mutex.h).
+ *
+ * Names, paths and the queue have no mutex of their own: a scan adds a file's image, name and path in one
+ * step that no lookup may see half done, and a lookup goes from a name or path to image, revision and queue.
+ * Whoever held one of these mutexes would take the next.
  */
 #ifndef FS_IMAGES_IMAGES_H
 #define FS_IMAGES_IMAGES_H
@@ -208,7 +212,7 @@ struct basename {
 };
 
 struct images {
-	struct mutex lock; /* guards all of it and more, see above */
+	struct mutex lock; /* guards what is annotated with it, and more, see above */
 	struct table by_id GUARDED_BY(&lock);
 	struct table by_other_id GUARDED_BY(&lock);   /* see other_ids.h */
 	bool has_other_ids GUARDED_BY(&lock);         /* that table is made */

@@ -36,8 +36,8 @@ struct hash_lane {
 	int stop_fd; /* becomes readable when the daemon ends */
 	int wake_fd; /* an eventfd: results are to be taken */
 
-	struct mutex lock;
-	pthread_cond_t wake;
+	struct mutex lock;   /* guards the two lists, between the scan thread and the one that hashes */
+	pthread_cond_t wake; /* a job was added, or @stopping set */
 	struct list jobs GUARDED_BY(&lock);
 	struct list done GUARDED_BY(&lock);
 	bool stopping GUARDED_BY(&lock);

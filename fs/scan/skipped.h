@@ -26,7 +26,7 @@ struct skipped_cause {
 };
 
 struct skipped {
-	struct mutex lock;
+	struct mutex lock;                    /* guards @files, which listings of any thread read */
 	struct table files GUARDED_BY(&lock); /* by path */
 
 	/* Of the log; the scan thread's. */

@@ -19,8 +19,8 @@
 
 struct open_files {
 	struct accounts *accounts; /* of the users who opened them; borrowed */
-	struct mutex lock;         /* guards @all; nothing is locked while it is held */
-	struct list all;
+	struct mutex lock;         /* guards @all; no other is locked while it is held */
+	struct list all GUARDED_BY(&lock);
 };
 
 struct open_file {

@@ -1,8 +1,8 @@
 /*
  * unit.h - unit tests with cmocka that register themselves.
  *
- * A program is one or more files of TEST()s; main() is in unit_main.c, unless a file has one, which then calls
- * unit_run(). Tests run in the order of their definition. CMOCKA_TEST_FILTER=name chooses one.
+ * A program is one or more files of TEST()s; main() is in unit_main.c, unless a file has one, which then
+ * calls unit_run(). Tests run in the order of their definition. CMOCKA_TEST_FILTER=name chooses one.
  */
 #ifndef TESTS_LIB_UNIT_H
 #define TESTS_LIB_UNIT_H

@@ -22,7 +22,7 @@ enum {
 	FETCH_SERVERS_MAX = 32, /* bits of a set of servers */
 };
 
-/* One of the servers, guarded by fetcher.lock but for its address. It is not asked until @rest_until. */
+/* One of the servers. It is not asked until @rest_until. */
 struct fetch_server {
 	char *url;          /* without a slash at its end; owned */
 	int64_t rest_until; /* monotonic_ms() */
@@ -42,8 +42,8 @@ struct fetcher {
 	int stop_fd;                   /* becomes readable when the daemon ends */
 	size_t n_list, urls_size;      /* servers, and bytes of their addresses with one more for each */
 
-	struct mutex lock;
-	struct fetch_server list[FETCH_SERVERS_MAX];
+	struct mutex lock; /* guards when each server may be asked again; not their addresses */
+	struct fetch_server list[FETCH_SERVERS_MAX] GUARDED_BY(&lock);
 };
 
 /*

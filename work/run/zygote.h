@@ -23,7 +23,7 @@ struct zygote {
 	const char *program; /* borrowed, like log */
 	const struct log *log;
 	int stop_fd;
-	struct mutex lock; /* also of the process's members; never held over a wait */
+	struct mutex lock; /* guards @process and its members; never held over a wait */
 	struct zygote_process *process GUARDED_BY(&lock); /* NULL: none */
 };
 

@@ -25,7 +25,7 @@ int begin_engine_at_0(void **state);
 int begin_engine_without_stdin(void **state);
 int end_engine(void **state);
 
-/* Defines a test of an engine that is run three times: with a handle as usual, at 0, and without standard input. */
+/* Defines a test that is run three times: with descriptors as usual, from 0, and without standard input. */
 #define ENGINE_TEST(name)                                                       \
 	static void name(void **state);                                         \
 	TEST_WITH(name##_as_usual, begin_engine, end_engine)                    \
