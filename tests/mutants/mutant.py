@@ -48,6 +48,10 @@ class Mutant:
         text = "\0".join((self.name, self.old.strip(), self.new.strip(), str(nth)))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    def text(self, lines):
+        """The line before, the line, and what becomes of it: for equivalent.txt, whose words stand in it."""
+        return f"{lines[self.line - 1].strip()} | {self.old.strip()} -> {self.new.strip()}"
+
 
 def functions(lines):
     """The function that each line belongs to, "" outside of functions: kernel style, braces in column 0."""

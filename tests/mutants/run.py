@@ -56,20 +56,32 @@ class Equivalents:
     """Changes without a difference, from equivalent.txt."""
 
     def __init__(self, path):
-        self.known = {}
-        for block in path.read_text().split("\n\n"):
-            lines = [line for line in block.splitlines() if not line.startswith("#")]
-            if lines:
-                before = lines.pop(1).strip() if lines[1].startswith("  ") else None
-                name, old, new, *reason = lines
-                self.known.setdefault((name, old[2:].strip(), new[2:].strip()), []).append((before, " ".join(reason)))
+        self.known = collections.defaultdict(list)
+        for row in path.read_text().splitlines():
+            if row and not row.startswith("#"):
+                name, function, rule, words, reason = re.fullmatch(r"(\S+) (\w+)\(\), ([a-z0 ]+?)(?: `(.*?)`)?: (.+)", row).groups()
+                self.known[name, function, rule].append((words or "", reason))
+
+    def rows(self, mutant, lines):
+        """The words and reasons of the rows that fit the change of @lines."""
+        rows = self.known[Path(mutant.name).name, mutant.function, mutant.rule]
+        return [row for row in rows if row[0] in mutant.text(lines)]
 
     def reason(self, mutant, lines):
-        """Why the change of @lines makes no difference, or None. The line before may have to fit, too."""
-        for before, reason in self.known.get((mutant.name, mutant.old.strip(), mutant.new.strip()), []):
-            if before in (None, lines[mutant.line - 1].strip()):
-                return reason
-        return None
+        """Why the change makes no difference, or None."""
+        return next((reason for _, reason in self.rows(mutant, lines)), None)
+
+    def loose(self):
+        """Rows that fit no place of the sources any more, or now several, of which some may make a difference."""
+        fits = collections.Counter()
+        for name in (name for names in product_files().values() for name in names):
+            lines = (ROOT / name).read_text().split("\n")
+            for m in mutants.mutants_of(ROOT, name):
+                fits.update((Path(name).name, m.function, m.rule, words) for words, _ in self.rows(m, lines))
+        for key, rows in self.known.items():
+            for places, words in ((fits[(*key, words)], words) for words, _ in rows):
+                if places != 1:
+                    yield "equivalent.txt: {} {}(), {} `{}`: fits {} places".format(*key, words, places)
 
 
 def stratified(files, count, seed):
@@ -300,6 +312,8 @@ def main():
             print(f"{m.name}:{m.line + 1}  {m.rule}\n       - {m.old.strip()}\n       + {m.new.strip()}")
         return 0
     session = Session(Tree(ROOT, options.work.resolve(), options.setup), options)
+    for row in session.known.loose():
+        print(row, flush=True)
     if options.again:
         try_again(session)
         chosen = []
