@@ -11,6 +11,7 @@
 #include "cli/lookup/lookup_file.h"
 #include "cli/lookup/lookup_merged.h"
 #include "cli/lookup/symbol_operand.h"
+#include "work/types/convert_address.h"
 #include "cli/command/message.h"
 #include "cli/command/output.h"
 

@@ -5,7 +5,7 @@
 #ifndef CONVERT_OBJECT_HTLHASH_H
 #define CONVERT_OBJECT_HTLHASH_H
 
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 #include "gsym/base/bytes.h"
 
 void htlhash(struct span file, uint8_t ret[static HTLHASH_SIZE]);

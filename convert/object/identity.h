@@ -4,7 +4,8 @@
 #ifndef CONVERT_OBJECT_IDENTITY_H
 #define CONVERT_OBJECT_IDENTITY_H
 
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
+#include "gsym/gsym.h"
 
 /* Whether @fd, which stays the caller's, has the magic number of a fat file. */
 bool begins_like_fat_file(int fd);

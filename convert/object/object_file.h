@@ -8,6 +8,7 @@
 #define CONVERT_OBJECT_OBJECT_FILE_H
 
 #include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 #include "convert/record/range.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/bytes.h"

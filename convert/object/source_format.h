@@ -8,7 +8,7 @@
 #ifndef CONVERT_OBJECT_SOURCE_FORMAT_H
 #define CONVERT_OBJECT_SOURCE_FORMAT_H
 
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 #include "gsym/base/bytes.h"
 
 struct object_file;

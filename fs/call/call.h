@@ -15,7 +15,7 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
-#include "work/types/convert_types.h"
+#include "work/types/convert_address.h"
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
 

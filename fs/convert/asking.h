@@ -8,7 +8,7 @@
 #ifndef FS_CONVERT_ASKING_H
 #define FS_CONVERT_ASKING_H
 
-#include "work/types/convert_types.h"
+#include "work/types/convert_address.h"
 #include "fs/convert/elsewhere.h"
 #include "fs/convert/stage.h"
 #include "fs/images/images.h"

@@ -30,7 +30,7 @@
 #include <time.h>
 
 #include "work/os/mutex.h"
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 #include "gsym/base/vec.h"
 #include "work/cache/cache.h"
 #include "gsym/base/list.h"

@@ -1,6 +1,6 @@
 #include "fs/name/link_address.h"
 
-#include "work/types/convert_types.h"
+#include "work/types/convert_address.h"
 
 bool place_to_ask(const struct context *context, uint64_t n, struct convert_address *ret)
 {

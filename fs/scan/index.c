@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "work/types/convert_revision.h"
 #include "work/types/valid_name.h"
 #include "fs/images/digests.h"
 #include "gsym/base/cursor.h"

@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 
 #include "work/cache/file_state.h"
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/hash_table.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "work/cache/image_id.h"
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 
 /*
  * Whether the last components of @path, or of the directory it is in, are the digits of @id, however they are

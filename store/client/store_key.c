@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "work/cache/cache_key.h"
-#include "work/types/convert_types.h"
+#include "work/types/convert_revision.h"
 #include "store/client/sodium.h"
 #include "gsym/base/escape.h"
 

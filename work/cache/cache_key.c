@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "work/types/convert_types.h"
+#include "work/types/convert_revision.h"
 #include "gsym/base/bytes.h"
 
 /*

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 
 enum {
 	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */

@@ -102,7 +102,7 @@ void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err)
 static bool read_segment(const char *line, struct address_map *map)
 {
 	unsigned long long off, addr, size;
-	if (map->n == CONVERT_SEGMENTS_MAX ||
+	if (map->n == WORKER_SEGMENTS_MAX ||
 	    sscanf(line, "segment\t0x%llx 0x%llx 0x%llx", &off, &addr, &size) != 3)
 		return false;
 	map->segments[map->n].off = off;

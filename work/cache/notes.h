@@ -6,7 +6,6 @@
 #ifndef WORK_CACHE_NOTES_H
 #define WORK_CACHE_NOTES_H
 
-#include "work/types/convert_types.h"
 #include "work/worker/worker.h"
 #include "gsym/base/text_buf.h"
 
@@ -26,7 +25,7 @@ struct address_map {
 	size_t n;
 	struct {
 		uint64_t off, addr, size;
-	} segments[CONVERT_SEGMENTS_MAX];
+	} segments[WORKER_SEGMENTS_MAX];
 };
 
 /* Parses @notes, which may be any bytes: unknown lines are ignored. */

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "work/cache/cache.h"
+#include "work/types/convert_address.h"
 #include "work/run/counters.h"
 #include "work/run/debuginfod.h"
 #include "work/run/neighbour.h"

@@ -8,7 +8,7 @@
 
 #include "work/worker/child.h"
 #include "work/run/fault.h"
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 
 /* Zero-initialise, then set what is borrowed. */
 struct identifier {

@@ -2,6 +2,7 @@
 #ifndef WORK_RUN_ORDER_H
 #define WORK_RUN_ORDER_H
 
+#include "work/types/convert_address.h"
 #include "work/worker/child.h"
 #include "work/run/convert_job.h"
 

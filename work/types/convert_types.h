@@ -1,27 +1,12 @@
 /*
- * convert_types.h - what clients of the converter and the converter itself have in common: options,
- * summaries, identities.
- *
- * The daemon includes this and never links the converter.
+ * convert_types.h - options and summaries of a conversion: what the converter, its worker and the command
+ * line have in common. What the daemon needs, too, is in convert_address.h and image_identity.h.
  */
 #ifndef WORK_TYPES_CONVERT_TYPES_H
 #define WORK_TYPES_CONVERT_TYPES_H
 
 #include "gsym/gsym.h"
-
-enum {
-	/*
-	 * Part of every cache key, of the index and of the names in a shared store. Raise it with every
-	 * change of the output for some input, be it a fix.
-	 */
-	CONVERT_REVISION = 28,
-	IMAGE_ID_MAX = 64,
-	HTLHASH_SIZE = 16,
-	GO_ID_SIZE = 84, /* four parts of 20 characters, slashes between them, and the NUL */
-};
-
-/* Bytes that are hashed at most for a file that has no id, see identity.h. */
-#define IMAGE_HASH_MAX (4ULL << 30)
+#include "work/types/convert_address.h"
 
 enum convert_phase {
 	CONVERT_READING, /* units of debug data done, of all */
@@ -53,20 +38,6 @@ struct convert_progress {
 	uint64_t done, total; /* units read (object files of a Mach-O binary, functions of text); functions
 				 written */
 	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */
-};
-
-/* What an address that is asked counts from. */
-enum address_origin {
-	ADDRESS_LINKED,    /* as the image was linked */
-	ADDRESS_FROM_BASE, /* from its image base */
-	ADDRESS_IN_FILE,   /* an offset in the file with its code */
-	ADDRESS_ORIGINS,
-};
-
-/* What is asked first. */
-struct convert_address {
-	uint64_t value;
-	enum address_origin origin;
 };
 
 /* A loadable segment, which maps file offsets to addresses. */
@@ -180,42 +151,5 @@ struct convert_summary {
 };
 
 void convert_summary_deinit(struct convert_summary *summary);
-
-enum image_kind {
-	IMAGE_OTHER, /* not an object file: no error, most files are not */
-	IMAGE_ELF,
-	IMAGE_MACHO,
-	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
-	IMAGE_GSYM_FILE, /* a GSYM file */
-	IMAGE_PE,        /* PE (COFF): Windows and EFI */
-	IMAGE_PDB,       /* debug data of a PE file, by Microsoft's linker and others */
-	IMAGE_KIND_LAST = IMAGE_PDB,
-};
-
-enum { IMAGE_NAME_SIZE = 256 };
-
-/* What a file is, without converting it. */
-struct image_identity {
-	enum image_kind kind;
-	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the file when it has none (identity.h) */
-	size_t id_size;
-	bool id_is_hash;
-	/* Text symbols name only the first 16 bytes of a build id, or all of it and zeros. */
-	bool id_is_truncated;
-	bool has_dwarf;  /* .debug_info with content */
-	bool has_symtab; /* .symtab with content */
-	bool has_gsym;   /* a section with GSYM, or nothing else */
-	bool has_go;     /* Go's function table, or in a PE file the id of Go's linker, which writes one */
-	bool has_text;   /* the file has its code, which a separate debug file lacks */
-	bool has_lost;   /* the file lacks bytes of it */
-	char arch[16];   /* "x86_64", "aarch64", ... */
-	/* Further ids, by which profiles name it: */
-	uint8_t htlhash[HTLHASH_SIZE]; /* of the file, see htlhash.h; all 0: not known */
-	char go_id[GO_ID_SIZE];        /* Go's build id, as go_id.h takes it; "": none */
-	/* That the file gives itself, whatever it is called: valid (valid_name.h), or "" when it has none. */
-	char name[IMAGE_NAME_SIZE];
-};
-
-enum { IDENTITIES_MAX = 30 };
 
 #endif

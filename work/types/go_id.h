@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 
 enum { GO_ID_PART = 20, GO_ID_PARTS_MIN = 2, GO_ID_PARTS_MAX = 4 };
 

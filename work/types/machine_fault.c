@@ -1,5 +1,7 @@
 #include "work/types/machine_fault.h"
 
+#include "work/types/convert_types.h"
+
 #include <errno.h>
 #include <stdbool.h>
 

@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "work/types/convert_types.h"
+struct convert_opener;
 
 /* Zero-initialized is none. */
 struct machine_fault {

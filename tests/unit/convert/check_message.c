@@ -1,5 +1,6 @@
 /* Messages between daemon and worker: whole ones arrive, others are refused. */
 #include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 #include "work/worker/worker.h"
 #include "gsym/base/bytes.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,7 @@
 /* What readers of all formats share: pooled strings and files, sets of ranges, names, defects, faults. */
 
 #include "work/types/go_id.h"
+#include "work/types/convert_types.h"
 #include "work/types/machine_fault.h"
 #include "convert/record/name_match.h"
 #include "convert/record/oddity.h"

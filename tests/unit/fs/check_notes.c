@@ -97,12 +97,12 @@ TEST(more_segments_than_there_is_room_for)
 {
 	struct address_map map;
 	struct text_buf notes = {0};
-	for (uint64_t i = 0; i < CONVERT_SEGMENTS_MAX + 3; i++)
+	for (uint64_t i = 0; i < WORKER_SEGMENTS_MAX + 3; i++)
 		note_segment(&notes, &(struct worker_segment){.off = i, .addr = i, .size = 1});
 	note_ada(&notes);
 	notes_read_map(text_span(&notes), &map);
-	assert_int_equal(map.n, CONVERT_SEGMENTS_MAX);
-	assert_int_equal(map.segments[CONVERT_SEGMENTS_MAX - 1].off, CONVERT_SEGMENTS_MAX - 1);
+	assert_int_equal(map.n, WORKER_SEGMENTS_MAX);
+	assert_int_equal(map.segments[WORKER_SEGMENTS_MAX - 1].off, WORKER_SEGMENTS_MAX - 1);
 	assert_true(map.has_ada);
 	text_deinit(&notes);
 }
