@@ -5,7 +5,7 @@
 #include "convert/files.h"
 
 #include "convert/dwarf/dwarf_stream.h"
-#include "convert/object/debug_files.h"
+#include "convert/companion/debug_files.h"
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"

@@ -18,7 +18,7 @@
 
 #include "convert/convert.h"
 #include "convert/object/compress.h"
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 #include "work/os/monotonic.h"
 #include "work/types/memory_limit.h"
 #include "work/worker/fork_loop.h"

@@ -9,7 +9,7 @@
 
 #include "convert/build/unit_builder.h"
 #include "convert/object/macho/macho.h"
-#include "convert/object/macho/mapped_object.h"
+#include "convert/companion/mapped_object.h"
 #include "gsym/base/search.h"
 
 #include <string.h>

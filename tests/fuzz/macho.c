@@ -2,7 +2,7 @@
  * A Mach-O file, or one with several images: reading each, their symbols and stubs, the trie of exported
  * symbols, and the whole converter for the first. Checked is what the rest of the converter relies on.
  */
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"

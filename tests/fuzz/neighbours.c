@@ -4,7 +4,7 @@
  * endian), the first, and then the other.
  */
 #include "convert/convert.h"
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 #include "gsym/base/bytes.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "whole.h"
 
 #include "convert/convert.h"
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 #include "tests/fuzz/expect.h"
 
 #include <errno.h>

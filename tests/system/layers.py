@@ -21,7 +21,7 @@ SAME_NAME = {"main": "each program has one"}
 # Rooms that include one another, and why.
 ROOM_CIRCLES = {
     ("cli/convert", "cli/store"): "gsym convert asks a store, whose command writes files as gsym convert does",
-    ("convert/object", "convert/object/macho", "convert/object/pdb", "convert/object/pe"): "finding the file that completes another",
+    ("convert/object/pdb", "convert/object/pe"): "what PE and PDB files have of COFF",
     ("gsym/render", "gsym/render/formats"): "render.h names the format",
     ("log/engine", "log/formats", "log/maps"): "the state of a filter holds that of some formats",
 }

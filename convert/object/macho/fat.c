@@ -2,7 +2,6 @@
  * fat.c - fat files: one Mach-O file, or static library, for each of several architectures (<mach-o/fat.h>;
  * always big-endian).
  */
-#include "convert/object/identity.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/source_format.h"
 

@@ -47,6 +47,9 @@ bool macho_is_thin(struct span data);
 void macho_arch_name(struct span data, char ret[static 16]);
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);
 
+/* Whether @fd, which stays the caller's, has the magic number of a fat file. */
+bool begins_like_fat_file(int fd);
+
 /*
  * What a fat file holds for @arch, which may be a static library; all of a file that is not fat. Empty when
  * it holds nothing for @arch (fat.c).

@@ -1,7 +1,7 @@
 /* Where companions of an object file are searched for: every path, in its order, and which file is taken. */
-#include "convert/object/debug_files.h"
+#include "convert/companion/debug_files.h"
 
-#include "convert/object/dsym.h"
+#include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
 #include "tests/lib/unit.h"
 

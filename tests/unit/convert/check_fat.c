@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "convert/object/identity.h"
 #include "tests/lib/unit.h"
 
 enum { FAT = 0xcafebabe, FAT_64 = 0xcafebabf, FILE_SIZE = 1200, SLICE = 40 };

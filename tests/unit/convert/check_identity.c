@@ -1,6 +1,6 @@
 /* The id of a file that has none: the hash of all of it, or if it is very large, of what sections load. */
 
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 #include "gsym/base/bytes.h"
 #include "tests/lib/unit.h"
 

@@ -1,6 +1,6 @@
 /* What files say of themselves when they are identified: a name, an id, whether they have symbols. */
 
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"

@@ -11,7 +11,7 @@
 
 #include "tests/lib/unit.h"
 #include "work/cache/cache_key.h"
-#include "convert/object/sha256.h"
+#include "convert/identity/sha256.h"
 #include "work/types/convert_revision.h"
 
 /* BLAKE2b-256 of "source" and of "binary", by another implementation: hashlib.blake2b(x, digest_size=32). */

@@ -2,7 +2,7 @@
  * debugdata.c - .gnu_debugdata (MiniDebugInfo): an xz-compressed ELF file with only a symbol table, which
  * distributions leave in stripped programs.
  */
-#include "convert/object/debug_files.h"
+#include "convert/companion/debug_files.h"
 
 #include "convert/object/compressed_file.h"
 #include "convert/object/object_open.h"

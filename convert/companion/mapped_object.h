@@ -1,8 +1,8 @@
 /*
  * mapped_object.h - the object files that the debug map of a Mach-O binary names (N_OSO of <mach-o/stab.h>).
  */
-#ifndef CONVERT_OBJECT_MACHO_MAPPED_OBJECT_H
-#define CONVERT_OBJECT_MACHO_MAPPED_OBJECT_H
+#ifndef CONVERT_COMPANION_MAPPED_OBJECT_H
+#define CONVERT_COMPANION_MAPPED_OBJECT_H
 
 #include "convert/object/object_file.h"
 

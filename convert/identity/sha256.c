@@ -1,4 +1,4 @@
-#include "convert/object/sha256.h"
+#include "convert/identity/sha256.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * Every candidate is verified: by build id, by CRC, or by the id in the link.
  */
-#ifndef CONVERT_OBJECT_DEBUG_FILES_H
-#define CONVERT_OBJECT_DEBUG_FILES_H
+#ifndef CONVERT_COMPANION_DEBUG_FILES_H
+#define CONVERT_COMPANION_DEBUG_FILES_H
 
 #include "convert/object/object_file.h"
 

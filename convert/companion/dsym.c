@@ -1,4 +1,4 @@
-#include "convert/object/dsym.h"
+#include "convert/companion/dsym.h"
 
 #include "convert/object/object_open.h"
 

@@ -1,6 +1,6 @@
 /* program_name.h - the name that an object file gives itself, for one whose file is called by its id. */
-#ifndef CONVERT_OBJECT_PROGRAM_NAME_H
-#define CONVERT_OBJECT_PROGRAM_NAME_H
+#ifndef CONVERT_IDENTITY_PROGRAM_NAME_H
+#define CONVERT_IDENTITY_PROGRAM_NAME_H
 
 #include "convert/object/object_file.h"
 

@@ -1,6 +1,6 @@
 /* dsym.h - the debug data of a linked Mach-O file: a bundle that dsymutil(1) made. */
-#ifndef CONVERT_OBJECT_DSYM_H
-#define CONVERT_OBJECT_DSYM_H
+#ifndef CONVERT_COMPANION_DSYM_H
+#define CONVERT_COMPANION_DSYM_H
 
 #include "convert/object/object_file.h"
 

@@ -1,6 +1,6 @@
 /* archive.h - members of static libraries (ar(5)), as Mach-O binaries name them: "lib.a(x.o)". */
-#ifndef CONVERT_OBJECT_ARCHIVE_H
-#define CONVERT_OBJECT_ARCHIVE_H
+#ifndef CONVERT_COMPANION_ARCHIVE_H
+#define CONVERT_COMPANION_ARCHIVE_H
 
 #include "gsym/base/bytes.h"
 

@@ -6,9 +6,9 @@
  * DWARF ends the search; one without is kept as a fallback for its symbols. Mach-O files have a dSYM instead
  * (dsym.c).
  */
-#include "convert/object/debug_files.h"
+#include "convert/companion/debug_files.h"
 
-#include "convert/object/dsym.h"
+#include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
 #include "work/types/machine_fault.h"

@@ -1,6 +1,6 @@
 /* sha256.h - SHA-256 (FIPS 180-4) of a few kilobytes, for ids that other tools made with it. */
-#ifndef CONVERT_OBJECT_SHA256_H
-#define CONVERT_OBJECT_SHA256_H
+#ifndef CONVERT_IDENTITY_SHA256_H
+#define CONVERT_IDENTITY_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,14 +1,11 @@
 /*
  * identity.h - identifying a file without converting it.
  */
-#ifndef CONVERT_OBJECT_IDENTITY_H
-#define CONVERT_OBJECT_IDENTITY_H
+#ifndef CONVERT_IDENTITY_IDENTITY_H
+#define CONVERT_IDENTITY_IDENTITY_H
 
 #include "work/types/image_identity.h"
 #include "gsym/gsym.h"
-
-/* Whether @fd, which stays the caller's, has the magic number of a fat file. */
-bool begins_like_fat_file(int fd);
 
 struct identities {
 	struct image_identity list[IDENTITIES_MAX]; /* id_size is 0 where the hash was not made */

@@ -1,8 +1,8 @@
-#include "convert/object/htlhash.h"
+#include "convert/identity/htlhash.h"
 
 #include <string.h>
 
-#include "convert/object/sha256.h"
+#include "convert/identity/sha256.h"
 
 enum { END_SIZE = 4096 };
 

@@ -1,10 +1,10 @@
-#include "convert/object/program_name.h"
+#include "convert/identity/program_name.h"
 
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "convert/object/debug_files.h"
+#include "convert/companion/debug_files.h"
 #include "convert/object/macho/macho.h"
 #include "work/types/valid_name.h"
 #include "gsym/base/cursor.h"

@@ -1,12 +1,12 @@
 /*
  * identity.c - what a file is: its kind, id and content.
  */
-#include "convert/object/identity.h"
+#include "convert/identity/identity.h"
 
 #include "convert/object/go_table.h"
-#include "convert/object/htlhash.h"
+#include "convert/identity/htlhash.h"
 #include "convert/object/object_open.h"
-#include "convert/object/program_name.h"
+#include "convert/identity/program_name.h"
 #include "gsym/base/diag.h"
 
 #include <errno.h>
