@@ -3,7 +3,7 @@
  *
  * What happens, in order, and where (paths below cli/command/):
  *   main.c                     finds the command in the table below; reports failed output at the end
- *   cli_options.c              parses the command's options; cli_help.c prints its --help
+ *   cli_options.c              parses the command's options, prints its --help
  *   convert/cmd_convert.c      object file to GSYM: progress.c while it runs, out_file.c publishes the
  *                              output, summary.c reports, compare.c verifies in a child (isolate.c);
  *                              recursive.c converts a directory, several files at a time
@@ -30,7 +30,6 @@
  * To add a command: a file with a struct command, its declaration in commands.h, a row below, a line in
  * meson.build and a section in docs/gsym.1.
  */
-#include "cli/command/cli_help.h"
 #include "cli/command/commands.h"
 #include "cli/command/message.h"
 #include "cli/symbolizer/symbolizer.h"

@@ -18,7 +18,6 @@
 #include "work/run/defaults.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,7 +48,7 @@ struct convert_command {
 	bool silent; /* with @recursive: --quiet was given */
 };
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{'o', "out-file", "FILE", "write FILE instead of INPUT.gsym", OPTION_STRING(convert_command, output)},
 	{0, "arch", "ARCH",
 	 "convert only the image for ARCH of a universal\n(fat) file, and refuse files for others;\n"
@@ -109,7 +108,7 @@ static const struct command_option options[] = {
 	 "of INPUT)",
 	 OPTION_LIST(convert_command, sources)},
 	OPTIONS_SESSION(convert_command, session),
-	{0},
+	OPTIONS_END,
 };
 
 static int verify_output(const struct convert_command *c, int fd)
@@ -402,7 +401,7 @@ static int run_convert(int argc, char **argv)
 	char file[PATH_MAX];
 	struct gsym_diag diag = {""};
 	int status;
-	if (!options_parse(&command_convert, argc, argv, &c, &status))
+	if (!options_parse(&command_convert, &argc, argv, &c, &status))
 		return status;
 	status = check_shared(&c);
 	if (status != STATUS_OK)
@@ -414,7 +413,7 @@ static int run_convert(int argc, char **argv)
 				     "option '--verify': conflicts with leaving out lines or inlined calls");
 	c.progress.visible = c.progress_mode == PROGRESS_ALWAYS ||
 			     (c.progress_mode == PROGRESS_AUTO && isatty(STDERR_FILENO));
-	c.input = argv[optind];
+	c.input = argv[1];
 	if (!c.debug_dirs.n)
 		c.debug_dirs.v[0] = DEBUG_DIR_DEFAULT;
 	c.convert.debug_dirs = c.debug_dirs.v;

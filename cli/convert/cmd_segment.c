@@ -3,14 +3,12 @@
 #include "cli/command/message.h"
 #include "cli/convert/segment.h"
 
-#include <getopt.h>
-
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{'o', "out-file", "FILE", "write FILE-0x<address of the first function>;\nrequired",
 	 OPTION_STRING(segment_options, path), .required = true},
 	{0, "segment-size", "N", "begin another segment once one has N bytes;\nrequired",
 	 OPTION_NUMBER(segment_options, size, 1, UINT64_MAX), .required = true},
-	{0},
+	OPTIONS_END,
 };
 
 static int cut(const struct segment_options *o, const struct gsym_reader *reader)
@@ -30,9 +28,9 @@ static int run_segment(int argc, char **argv)
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
 	int status;
-	if (!options_parse(&command_segment, argc, argv, &o, &status))
+	if (!options_parse(&command_segment, &argc, argv, &o, &status))
 		return status;
-	o.input = argv[optind];
+	o.input = argv[1];
 	int err = gsym_reader_open(o.input, &reader, &diag);
 	if (err)
 		return fail(o.input, err, &diag);

@@ -4,7 +4,6 @@
 #include "cli/command/message.h"
 #include "cli/convert/out_file.h"
 
-#include <getopt.h>
 #include <string.h>
 
 enum byte_order {
@@ -19,14 +18,14 @@ struct transcoding {
 	enum byte_order order;
 };
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{'o', "out-file", "FILE", "write FILE; required", OPTION_STRING(transcoding, output),
 	 .required = true},
 	{0, "output-version", "1|2", "GSYM version to write (default: as the input)",
 	 OPTION_NUMBER(transcoding, version, 1, 2)},
 	{0, "byte-order", "little|big", "byte order to write (default: as the input)",
 	 OPTION_CHOICE(transcoding, order, ORDER_LITTLE)},
-	{0},
+	OPTIONS_END,
 };
 
 static int copy_all(const struct gsym_reader *reader, struct gsym_writer *writer, struct gsym_diag *diag)
@@ -93,9 +92,9 @@ static int run_transcode(int argc, char **argv)
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
 	int status;
-	if (!options_parse(&command_transcode, argc, argv, &t, &status))
+	if (!options_parse(&command_transcode, &argc, argv, &t, &status))
 		return status;
-	t.input = argv[optind];
+	t.input = argv[1];
 	if (out_file_replaces(t.input, t.output))
 		return options_error(&command_transcode, "'%s': output would replace the input", t.input);
 	int err = gsym_reader_open(t.input, &reader, &diag);

@@ -4,7 +4,6 @@
 #include "cli/command/message.h"
 #include "gsym/check/check.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,13 +14,13 @@ struct verification {
 	struct verify_options options;
 };
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{0, "against", "INPUT",
 	 "derive the frames a second time from the DWARF of\nINPUT, with libdwarf, and compare",
 	 OPTION_STRING(verification, against)},
 	{0, "max-functions", "N", "compare about N functions, spread evenly",
 	 OPTION_NUMBER(verification, options.max_functions, 1, UINT32_MAX)},
-	{0},
+	OPTIONS_END,
 };
 
 /* The faults of one file, of which the first are printed. */
@@ -76,11 +75,11 @@ static int run_verify(int argc, char **argv)
 {
 	struct verification v = {0};
 	int status;
-	if (!options_parse(&command_verify, argc, argv, &v, &status))
+	if (!options_parse(&command_verify, &argc, argv, &v, &status))
 		return status;
-	if (v.against && optind + 1 != argc)
+	if (v.against && argc != 2)
 		return options_error(&command_verify, "option '--against': takes a single FILE.gsym");
-	for (int i = optind; i < argc; i++)
+	for (int i = 1; i < argc; i++)
 		if (verify_file(&v, argv[i]) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;

@@ -4,8 +4,6 @@
 #include "cli/command/message.h"
 #include "cli/command/output.h"
 
-#include <getopt.h>
-
 typedef void dump_entry(struct text_buf *out, const struct gsym_reader *reader, uint32_t index);
 
 static int dump_table(struct text_buf *out, const struct gsym_reader *reader, enum dump_table table,
@@ -100,9 +98,9 @@ static int dump_whole_file(const char *path)
 static int run_dump(int argc, char **argv)
 {
 	int status;
-	if (!options_parse(&command_dump, argc, argv, NULL, &status))
+	if (!options_parse(&command_dump, &argc, argv, NULL, &status))
 		return status;
-	for (int i = optind; i < argc; i++)
+	for (int i = 1; i < argc; i++)
 		if (dump_whole_file(argv[i]) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;

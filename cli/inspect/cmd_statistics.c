@@ -5,7 +5,6 @@
 #include "cli/command/commands.h"
 #include "cli/command/message.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -218,19 +217,19 @@ static int print_statistics(const char *path, bool json)
 	return err ? fail(path, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;
 }
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{0, "json", NULL, "print a JSON object for each file, on one line",
 	 OPTION_FLAG(statistics_command, json)},
-	{0},
+	OPTIONS_END,
 };
 
 static int run_statistics(int argc, char **argv)
 {
 	struct statistics_command c = {.json = false};
 	int status;
-	if (!options_parse(&command_statistics, argc, argv, &c, &status))
+	if (!options_parse(&command_statistics, &argc, argv, &c, &status))
 		return status;
-	for (int i = optind; i < argc; i++)
+	for (int i = 1; i < argc; i++)
 		if (print_statistics(argv[i], c.json) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;

@@ -5,7 +5,6 @@
  * "dmesg -w | gsym filter" keeps up.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +30,7 @@ struct filtering {
 	bool quiet;
 };
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	OPTIONS_MOUNT(filtering, images),
 	{0, "by-name", NULL,
 	 "find them there by file name if the log has no id\nand only one image has that name",
@@ -53,7 +52,7 @@ static const struct command_option options[] = {
 	OPTION_MARK_MERGED(filtering, how.mark_merged),
 	OPTIONS_DEMANGLE(filtering, how.demangle),
 	{0, "quiet", NULL, "do not tell what was not explained, and why", OPTION_FLAG(filtering, quiet)},
-	{0},
+	OPTIONS_END,
 };
 
 static bool input_is_pending(int milliseconds)
@@ -136,7 +135,7 @@ static int run_filter(int argc, char **argv)
 {
 	struct filtering f = {.how.demangle = DEMANGLE_AUTO};
 	int status;
-	if (!options_parse(&command_filter, argc, argv, &f, &status))
+	if (!options_parse(&command_filter, &argc, argv, &f, &status))
 		return status;
 	take_auto(&f);
 	f.how.strip = f.strip.v;

@@ -15,7 +15,6 @@
 #include "cli/command/message.h"
 #include "cli/command/output.h"
 
-#include <getopt.h>
 #include <unistd.h>
 
 enum {
@@ -448,19 +447,15 @@ static int answer_arguments(struct lookup_command *lookup, char **args, int n)
 	return output_flush(&lookup->out);
 }
 
-static int add_filter(const struct command *command, const struct command_option *option, const char *pattern,
-		      void *to)
+static int add_filter(const struct option_row *row, const char *pattern, void *to, struct gsym_diag *diag)
 {
-	struct gsym_diag diag = {0};
-	int err = merged_lookup_filter(to, pattern, &diag);
-	if (err == -ENOMEM)
-		return output_fail(err);
-	return err ? options_error(command, "option '--%s': %s", option->name, diag.text) : STATUS_OK;
+	(void)row;
+	return merged_lookup_filter(to, pattern, diag);
 }
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",
-	 OPTION_PARSED(lookup_command, render.format, option_format)},
+	 OPTION_CHOICE(lookup_command, render.format, RENDER_TEXT)},
 	{0, "addresses-from-stdin", NULL, "read lines of an address and a file",
 	 OPTION_FLAG(lookup_command, lines_have_files)},
 	OPTION_MARK_MERGED(lookup_command, render.mark_merged),
@@ -480,7 +475,7 @@ static const struct command_option options[] = {
 	 "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs or, for "
 	 "root,\n/var/cache/gsymfs)",
 	 OPTION_STRING(lookup_command, object.cache)},
-	{0},
+	OPTIONS_END,
 };
 
 static int check_operand(const char *text)
@@ -504,13 +499,12 @@ static int check_arguments(const struct lookup_command *lookup, int argc, char *
 	if (lookup->near && lookup->all_merged)
 		return options_error(&command_lookup,
 				     "option '--approximate': conflicts with '--merged-functions'");
-	if (lookup->lines_have_files && optind < argc)
+	if (lookup->lines_have_files && argc > 1)
 		return options_error(&command_lookup,
-				     "option '--addresses-from-stdin': conflicts with operand '%s'",
-				     argv[optind]);
-	if (!lookup->lines_have_files && optind == argc)
+				     "option '--addresses-from-stdin': conflicts with operand '%s'", argv[1]);
+	if (!lookup->lines_have_files && argc == 1)
 		return options_error(&command_lookup, "missing operand 'FILE'");
-	for (int i = optind + 1; i < argc && status == STATUS_OK; i++)
+	for (int i = 2; i < argc && status == STATUS_OK; i++)
 		status = check_operand(argv[i]);
 	return status;
 }
@@ -547,11 +541,11 @@ static int run_lookup(int argc, char **argv)
 {
 	struct lookup_command lookup = {.demangle = DEMANGLE_AUTO};
 	int status;
-	if (options_parse(&command_lookup, argc, argv, &lookup, &status)) {
-		lookup.path = optind < argc ? argv[optind] : NULL;
+	if (options_parse(&command_lookup, &argc, argv, &lookup, &status)) {
+		lookup.path = argc > 1 ? argv[1] : NULL;
 		status = check_arguments(&lookup, argc, argv);
 		if (status == STATUS_OK)
-			status = run(&lookup, argv + optind + 1, lookup.path ? argc - optind - 1 : 0);
+			status = run(&lookup, argv + 2, lookup.path ? argc - 2 : 0);
 	}
 	merged_lookup_deinit(&lookup.merged);
 	return status;

@@ -4,7 +4,6 @@
  * "by-name/app".
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -324,22 +323,22 @@ static int resolve_all(struct stacks *s)
 	return err ? output_fail(err) : STATUS_OK;
 }
 
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	OPTIONS_MOUNT(stacks, images),
 	{0, "all", NULL, "show all merged functions that the calls allow,\nnot one of them",
 	 OPTION_FLAG(stacks, all)},
 	{0, "format", "text|tsv|json", "output format (default text)",
-	 OPTION_PARSED(stacks, render.format, option_format)},
+	 OPTION_CHOICE(stacks, render.format, RENDER_TEXT)},
 	OPTION_MARK_MERGED(stacks, render.mark_merged),
 	OPTIONS_DEMANGLE(stacks, render.demangle),
-	{0},
+	OPTIONS_END,
 };
 
 static int run_stack(int argc, char **argv)
 {
 	struct stacks s = {.render.demangle = DEMANGLE_AUTO};
 	int status;
-	if (!options_parse(&command_stack, argc, argv, &s, &status))
+	if (!options_parse(&command_stack, &argc, argv, &s, &status))
 		return status;
 	status = images_open_all(&command_stack, &s.images, argc, argv);
 	if (status == STATUS_OK)

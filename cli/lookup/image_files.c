@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,23 +150,16 @@ static int add(struct image_files *images, const char *path, const char *name, s
 	return 0;
 }
 
-int option_mount(const struct command *command, const struct command_option *option, const char *dir,
-		 void *to)
-{
-	struct image_files *images = to;
-	struct stat st;
-	(void)command, (void)option;
-	images->mount = dir;
-	if (stat(dir, &st))
-		return fail(dir, -errno, NULL);
-	return S_ISDIR(st.st_mode) ? STATUS_OK : fail(dir, -ENOTDIR, NULL);
-}
-
 int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv)
 {
-	if (optind >= argc && !images->mount)
+	struct stat st;
+	if (images->mount && stat(images->mount, &st))
+		return fail(images->mount, -errno, NULL);
+	if (images->mount && !S_ISDIR(st.st_mode))
+		return fail(images->mount, -ENOTDIR, NULL);
+	if (argc == 1 && !images->mount)
 		return options_error(command, "missing operand 'FILE' or option '--mount=DIR'");
-	for (int i = optind; i < argc; i++) {
+	for (int i = 1; i < argc; i++) {
 		struct gsym_diag diag = {""};
 		char file[PATH_MAX];
 		int err = bundle_resolve(argv[i], file, &diag); /* logs have the name of what is in it */

@@ -32,18 +32,15 @@ struct image_files {
 	VEC(char *) refused; /* paths there that could not be read or converted; each was printed once */
 };
 
-/* Parses --mount into a struct image_files: images are also looked up below that directory. */
-option_parser option_mount;
-
 #define OPTIONS_MOUNT(type, member)                                                                \
 	{                                                                                          \
 		0, "mount", "DIR", "find images by their ids below DIR, where gsymfs is\nmounted", \
-			OPTION_PARSED(type, member, option_mount)                                  \
+			OPTION_STRING(type, member.mount)                                          \
 	}
 
 /*
- * Opens the files that are operands, from optind on; without --mount there must be one. They stay open until
- * images_deinit(), which is needed either way. Prints errors and returns an enum command_status.
+ * Opens the files that are operands, and checks --mount, without which there must be one. They stay open
+ * until images_deinit(), which is needed either way. Prints errors and returns an enum command_status.
  */
 int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv);
 void images_deinit(struct image_files *images);

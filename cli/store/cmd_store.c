@@ -2,10 +2,7 @@
  * gsym store: keys for a store that several hosts share, and what it holds. Each action has a function of its
  * own; conversions are taken and published by the code of the daemon.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/commands.h"
@@ -15,25 +12,7 @@
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 
-/* "500M", "20G": bytes, or multiples of 1024 of them. */
-static int parse_size(const struct command *command, const struct command_option *option, const char *value,
-		      void *to)
-{
-	static const char units[] = "KMGT";
-	char *end;
-	errno = 0;
-	uint64_t number = strtoull(value, &end, 10);
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	bool is_whole = !*end || (unit && !end[1]);
-	if (value[0] < '0' || value[0] > '9' || errno || !is_whole || number > UINT64_MAX >> shift)
-		return options_error(command, "option '--%s': '%s' is no size like 500M or 20G", option->name,
-				     value);
-	*(uint64_t *)to = number << shift;
-	return STATUS_OK;
-}
-
-static const struct command_option options[] = {
+static const struct option_row options[] = {
 	{'o', "out-file", "FILE", "get: write FILE instead of OBJECT.gsym",
 	 OPTION_STRING(store_command, output)},
 	{0, "arch", "ARCH", "get, put: the image for ARCH of a universal file",
@@ -52,11 +31,11 @@ static const struct command_option options[] = {
 	{0, "cache", "DIR", "get, put: keep conversions in DIR", OPTION_STRING(store_command, cache)},
 	OPTIONS_SESSION(store_command, session),
 	{0, "max-size", "SIZE", "prune: delete the least recently used objects above\nSIZE bytes; K, M, G, T",
-	 OPTION_PARSED(store_command, max_size, parse_size)},
+	 OPTION_SIZE(store_command, max_size, 0)},
 	{0, "max-age", "DAYS", "prune: delete objects not used for DAYS",
 	 OPTION_NUMBER(store_command, max_age, 1, 36500)},
 	{0, "dry-run", NULL, "prune: only print what would be deleted", OPTION_FLAG(store_command, dry_run)},
-	{0},
+	OPTIONS_END,
 };
 
 enum { KEYGEN, GET, PUT, LIST, VERIFY, PRUNE, ACTIONS };
@@ -128,18 +107,18 @@ static int run_store(int argc, char **argv)
 	struct store_command c = {.max_size = UINT64_MAX};
 	unsigned i = 0;
 	int status;
-	if (!options_parse(&command_store, argc, argv, &c, &status))
+	if (!options_parse(&command_store, &argc, argv, &c, &status))
 		return status;
-	status = find_action(argv[optind], &i);
+	status = find_action(argv[1], &i);
 	if (status != STATUS_OK)
 		return status;
-	int n = argc - optind - 1;
+	int n = argc - 2;
 	if (n < actions[i].least || n > actions[i].most)
 		return options_error(&command_store, "%s: %s; it takes %s", actions[i].name,
 				     n < actions[i].least ? "an operand is missing" : "too many operands",
 				     actions[i].operands);
 	status = check_options(&c, i);
-	return status == STATUS_OK ? actions[i].run(&c, n, argv + optind + 1) : status;
+	return status == STATUS_OK ? actions[i].run(&c, n, argv + 2) : status;
 }
 
 const struct command command_store = {

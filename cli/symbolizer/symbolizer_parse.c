@@ -1,150 +1,90 @@
-/*
- * Options may stand after operands. GNU's long options may be cut short where that is unambiguous, and "--"
- * ends them; LLVM's letters may have "=" before their value. Letters may be grouped in both.
- */
 #include "cli/symbolizer/symbolizer_parse.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "cli/command/message.h"
 #include "cli/symbolizer/symbolizer_rows.h"
-#include "gsym/base/suggestion.h"
 #include "work/run/defaults.h"
 
-struct words {
-	char **v;
-	size_t n, at;
-	struct symbolizer_options *options;
-	bool ended; /* by "--" */
-};
+/* ---- Texts ---- */
 
-static bool bad(const struct symbolizer_options *options, const char *what, const char *word, int size)
+static void print_version(const struct symbolizer_options *options)
 {
-	say(stderr, "%s: %s '%.*s'; try '%s --help'", options->program, what, size, word, options->program);
-	return false;
+	static const char *const like[] = {[DIALECT_BINUTILS] = "GNU addr2line 2.40",
+					   [DIALECT_LLVM_ADDR2LINE] = "llvm-addr2line 22",
+					   [DIALECT_LLVM] = "llvm-symbolizer 22"};
+	printf("gsym %s, with the options and the output of %s\n", GSYMFS_VERSION, like[options->dialect]);
 }
 
-static bool unknown_long(const struct symbolizer_options *options, const char *word, size_t size)
+static void print_help(const struct symbolizer_options *options)
 {
-	struct suggestion meant = suggestion_begin(word + 2, size);
-	for (const struct symbolizer_option *row = symbolizer_rows; row->name; row++)
-		if (row->dialects & options->dialect)
-			suggestion_try(&meant, row->name);
-	if (!meant.best)
-		return bad(options, "unknown option", word, (int)size + 2);
-	say(stderr, "%s: unknown option '%.*s'; did you mean '--%s'? '%s --help' lists all", options->program,
-	    (int)size + 2, word, meant.best, options->program);
-	return false;
+	static const struct option_look look = {.indent = "  ", .prefix = "    --", .column = 34};
+	printf("Usage: %s [OPTION...] [%s...]\n"
+	       "Prints the functions, files and lines of addresses; without an operand, of those on\n"
+	       "standard input, one a line. Files are converted once; the results are kept in the cache of\n"
+	       "gsymfs.\n\nOptions:\n  @FILE                           read options from FILE\n",
+	       options->program, options->dialect == DIALECT_LLVM ? "[CODE|DATA] FILE ADDRESS" : "ADDRESS");
+	for (const struct option_row *row = symbolizer_rows; row->name; row++)
+		if (row->groups & options->dialect)
+			option_print(stdout, row, &look);
 }
 
-static const struct symbolizer_option *row_of_letter(const struct words *words, char letter)
+/* True if a word before "--" begins with the option @letter, which has no parser. */
+static bool asks_for(const struct option_words *words, char letter)
 {
-	for (const struct symbolizer_option *row = symbolizer_rows; row->name; row++)
-		if ((row->dialects & words->options->dialect) && row->letter == letter)
-			return row;
-	return NULL;
-}
-
-/* The row called by the @size bytes of @name. GNU's names may be cut short if that fits one only. */
-static const struct symbolizer_option *row_of_name(const struct words *words, const char *name, size_t size)
-{
-	const struct symbolizer_option *found = NULL;
-	bool cut = words->options->dialect == DIALECT_BINUTILS, several = false;
-	for (const struct symbolizer_option *row = symbolizer_rows; row->name; row++) {
-		if (!(row->dialects & words->options->dialect) || strncmp(row->name, name, size) != 0)
-			continue;
-		if (!row->name[size])
-			return row;
-		several |= found != NULL;
-		found = row;
-	}
-	return cut && !several ? found : NULL;
-}
-
-static bool is_optional(const struct symbolizer_option *row)
-{
-	return row->argument && row->argument[0] == '[';
-}
-
-/* Calls the effect of @row, with @value or, if that is NULL and one is needed, the next word. */
-static bool apply(struct words *words, const struct symbolizer_option *row, const char *value)
-{
-	if (!value && row->argument && !is_optional(row)) {
-		if (words->at == words->n)
-			return bad(words->options, "missing argument of option", row->name,
-				   (int)strlen(row->name));
-		value = words->v[words->at++];
-	}
-	return row->effect(words->options, row, value);
-}
-
-static bool take_long(struct words *words, const char *word)
-{
-	size_t size = strcspn(word + 2, "=");
-	const struct symbolizer_option *row = size ? row_of_name(words, word + 2, size) : NULL;
-	const char *value = word[2 + size] ? word + 2 + size + 1 : NULL;
-	if (!row)
-		return unknown_long(words->options, word, size);
-	if (value && !row->argument)
-		return bad(words->options, "no argument is taken by option", word, (int)size + 2);
-	return apply(words, row, value);
-}
-
-/* "-fCi", "-eFILE", "-e=FILE", "-f=short" */
-static bool take_letters(struct words *words, const char *word)
-{
-	bool is_llvm = words->options->dialect != DIALECT_BINUTILS;
-	for (const char *at = word + 1; *at; at++) {
-		const struct symbolizer_option *row = row_of_letter(words, *at);
-		if (!row)
-			return bad(words->options, "unknown option in", word, (int)strlen(word));
-		bool has_value = row->argument && at[1] && (!is_optional(row) || (is_llvm && at[1] == '='));
-		if (has_value)
-			return apply(words, row, at + 1 + (is_llvm && at[1] == '='));
-		if (!apply(words, row, NULL))
-			return false;
-	}
-	return true;
-}
-
-static bool is_end(const struct words *words, const char *word)
-{
-	return words->options->dialect == DIALECT_BINUTILS && strcmp(word, "--") == 0;
-}
-
-static bool take_word(struct words *words)
-{
-	char *given = words->v[words->at++];
-	const char *word = symbolizer_row_word(words->options->dialect, given);
-	if (!word[0] && words->options->dialect != DIALECT_BINUTILS)
-		return true;
-	if (words->ended || word[0] != '-' || !word[1]) {
-		/* Nothing is lost of the list, which owns its words. */
-		words->v[words->at - 1] = words->v[words->options->n_operands];
-		words->v[words->options->n_operands++] = given;
-		return true;
-	}
-	if (is_end(words, word)) {
-		words->ended = true;
-		return true;
-	}
-	return word[1] == '-' ? take_long(words, word) : take_letters(words, word);
-}
-
-static bool asks_for_text(const struct words *words, option_effect *effect)
-{
-	for (size_t i = 0; i < words->n && !is_end(words, words->v[i]); i++) {
-		const char *word = symbolizer_row_word(words->options->dialect, words->v[i]);
-		size_t size = strlen(word);
-		const struct symbolizer_option *row = NULL;
-		if (size == 2 && word[0] == '-' && word[1] != '-')
-			row = row_of_letter(words, word[1]);
-		else if (size > 2 && word[0] == '-' && word[1] == '-')
-			row = row_of_name(words, word + 2, size - 2);
-		if (row && row->effect == effect)
-			return effect(words->options, row, NULL);
+	for (size_t i = 0; i < words->n && (words->as_llvm || strcmp(words->v[i], "--") != 0); i++) {
+		struct option_words word = *words;
+		word.v += i;
+		word.n = 1;
+		if (option_next(&word) == OPTION_GIVEN && !word.row->parse && word.row->letter == letter)
+			return true;
 	}
 	return false;
+}
+
+/* ---- The command line ---- */
+
+static void bad(const struct symbolizer_options *options, const char *what, const char *word, size_t size)
+{
+	say(stderr, "%s: %s '%.*s'; try '%s --help'", options->program, what, (int)size, word,
+	    options->program);
+}
+
+static void unknown_option(const struct symbolizer_options *options, const char *word)
+{
+	size_t size = strcspn(word, "=");
+	struct suggestion meant = suggestion_begin(word + 2, size - 2);
+	option_suggest(&meant, symbolizer_rows, options->dialect);
+	if (meant.best)
+		say(stderr, "%s: unknown option '%.*s'; did you mean '--%s'? '%s --help' lists all",
+		    options->program, (int)size, word, meant.best, options->program);
+	else
+		bad(options, "unknown option", word, size);
+}
+
+static void report(const struct symbolizer_options *options, const struct option_words *words,
+		   enum option_event event)
+{
+	const char *word = words->word;
+	if (event == OPTION_LACKS_ARGUMENT)
+		bad(options, "missing argument of option", words->row->name, strlen(words->row->name));
+	else if (event == OPTION_TAKES_NONE)
+		bad(options, "no argument is taken by option", word, strcspn(word, "="));
+	else if (words->letter)
+		bad(options, "unknown option in", word, strlen(word));
+	else
+		unknown_option(options, word);
+}
+
+static bool set_option(struct symbolizer_options *options, const struct option_words *words)
+{
+	struct gsym_diag diag = {0};
+	int err = option_set(words->row, words->value, options, &diag);
+	if (err)
+		say(stderr, "%s: option '--%s': %s%s", options->program, words->row->name,
+		    err == -EDOM ? "expected " : "", diag.text);
+	return !err;
 }
 
 static void set_defaults(struct symbolizer_options *options)
@@ -160,15 +100,31 @@ static void set_defaults(struct symbolizer_options *options)
 
 enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct symbolizer_options *ret)
 {
-	struct words words = {.v = argv, .n = argc, .options = ret};
-	ret->operands = argv;
-	ret->n_operands = 0;
+	struct option_words words = {.v = argv,
+				     .n = argc,
+				     .rows = symbolizer_rows,
+				     .group = ret->dialect,
+				     .as_llvm = ret->dialect != DIALECT_BINUTILS,
+				     .synonyms = symbolizer_synonyms};
+	enum option_event event;
 	set_defaults(ret);
-	if (asks_for_text(&words, symbolizer_print_help) || asks_for_text(&words, symbolizer_print_version))
-		return SYMBOLIZER_DONE;
-	while (words.at < words.n)
-		if (!take_word(&words))
+	bool asks_for_help = asks_for(&words, 'h'), asks_for_version = asks_for(&words, 'v');
+	while (!asks_for_help && !asks_for_version && (event = option_next(&words)) != OPTION_END) {
+		if (event != OPTION_GIVEN) {
+			report(ret, &words, event);
 			return SYMBOLIZER_ERROR;
+		}
+		asks_for_help = !words.row->parse && words.row->letter == 'h';
+		asks_for_version = !words.row->parse && words.row->letter == 'v';
+		if (words.row->parse && !set_option(ret, &words))
+			return SYMBOLIZER_ERROR;
+	}
+	if (asks_for_help || asks_for_version) {
+		(asks_for_help ? print_help : print_version)(ret);
+		return SYMBOLIZER_DONE;
+	}
+	ret->operands = argv;
+	ret->n_operands = words.n_operands;
 	if (ret->object && ret->build_id) {
 		say(stderr, "%s: options '--build-id' and '--obj' exclude one another", ret->program);
 		return SYMBOLIZER_ERROR;

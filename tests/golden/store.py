@@ -452,9 +452,9 @@ def usage(directory):
                                (["keygen", "a", "b"], "too many operands"), (["--dry-run", "keygen", "a"], "option '--dry-run': not for keygen"),
                                (["--sign-key=x", "get", "a", "b"], "option '--sign-key': not for get"), (["get", "a"], "it takes STORE OBJECT"),
                                (["--ca-file=x", "prune", "a"], "option '--ca-file': not for prune"),
-                               (["prune", "--max-age=1", "s3://b/"], "is no directory"), (["prune", "--max-size=1X", "x"], "is no size"),
-                               (["prune", "--max-size=-1", "x"], "is no size"), (["prune", "--max-size=16777216T", "x"], "is no size"),
-                               (["prune", "--max-size=", "x"], "is no size")):
+                               (["prune", "--max-age=1", "s3://b/"], "is no directory"), (["prune", "--max-size=1X", "x"], "such as 512M or 10G"),
+                               (["prune", "--max-size=-1", "x"], "such as 512M or 10G"), (["prune", "--max-size=16777216T", "x"], "such as 512M or 10G"),
+                               (["prune", "--max-size=", "x"], "such as 512M or 10G")):
         done = gsym(*arguments, cwd=directory)
         expect(" ".join(arguments), done.returncode == 2 and message in done.stderr and not done.stdout, done)
     done = gsym("list", "", cwd=directory)  # as of a variable that is not set: not the present directory

@@ -6,7 +6,6 @@
 #include "gsym/render/render.h"
 #include "tests/lib/unit.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ struct made_options {
 	enum render_format format;
 };
 
-static const struct command_option rows[] = {
+static const struct option_row rows[] = {
 	{'f', "flag", NULL, "", OPTION_FLAG(made_options, flag)},
 	{'s', "string", "TEXT", "", OPTION_STRING(made_options, string)},
 	{'l', "list", "TEXT", "", OPTION_LIST(made_options, list)},
@@ -34,15 +33,15 @@ static const struct command_option rows[] = {
 	{0, "four", "N", "", OPTION_NUMBER(made_options, four, 0, UINT32_MAX)},
 	{0, "eight", "N", "", OPTION_NUMBER(made_options, eight, 0, UINT64_MAX)},
 	OPTIONS_DEMANGLE(made_options, demangle),
-	{0, "format", "text|tsv|json", "", OPTION_PARSED(made_options, format, option_format)},
-	{0},
+	{0, "format", "text|tsv|json", "", OPTION_CHOICE(made_options, format, RENDER_TEXT)},
+	OPTIONS_END,
 };
 
 /* The last row must be given. */
-static const struct command_option with_required[] = {
+static const struct option_row with_required[] = {
 	{'s', "string", "TEXT", "", OPTION_STRING(made_options, string)},
 	{0, "must", "N", "", OPTION_NUMBER(made_options, one, 0, 9), .required = true},
-	{0},
+	OPTIONS_END,
 };
 
 static void describe(struct text_buf *out, const struct made_options *o)
@@ -74,10 +73,9 @@ static bool parse(const struct command *command, const char *text, struct text_b
 	for (char *word; *text && (word = strsep(&rest, " "));)
 		words[n++] = word;
 	words[n] = NULL;
-	optind = 0;
 	stderr = open_memstream(&message, &size);
 	assert_non_null(stderr);
-	bool ok = options_parse(command, n, words, &options, ret_status);
+	bool ok = options_parse(command, &n, words, &options, ret_status);
 	fclose(stderr);
 	stderr = before;
 	text_reset(out);
@@ -85,8 +83,8 @@ static bool parse(const struct command *command, const char *text, struct text_b
 		assert_int_equal(*ret_status, STATUS_OK);
 		assert_int_equal(size, 0);
 		describe(out, &options);
-		for (int i = optind; i < n; i++) {
-			text_str(out, i == optind ? ": " : " ");
+		for (int i = 1; i < n; i++) {
+			text_str(out, i == 1 ? ": " : " ");
 			text_str(out, words[i]);
 		}
 	} else if (size) {
