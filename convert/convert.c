@@ -13,6 +13,7 @@
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
 #include "convert/object/section_layout.h"
+#include "convert/object/source_format.h"
 #include "convert/prepare.h"
 #include "convert/units.h"
 #include "gsym/base/parallel.h"
@@ -112,14 +113,14 @@ static int check_object(const struct conversion *c, struct gsym_diag *diag)
 /* ---- Direct sources ---- */
 
 /*
- * A kind of object file that brings its own functions: they are copied as they are, and neither DWARF nor
+ * A source that brings its own functions: they are copied as they are, and neither DWARF nor
  * symbol tables are read.
  */
 struct direct_source {
 	const char *name; /* for messages */
-	enum image_kind kind;
+	enum function_source functions;
 
-	/* The object file to copy from: that of debug data, or the one to convert. NULL: not of this kind. */
+	/* The object file to copy from: that of debug data, or the one to convert. NULL: neither. */
 	const struct object_file *(*find)(const struct conversion *c);
 
 	/* Changes the options of conversion_writer_options(). May be NULL. */
@@ -128,9 +129,9 @@ struct direct_source {
 	fill_fn *fill;
 };
 
-static bool is_kind(const struct object_file *object, enum image_kind kind)
+static bool has_functions(const struct object_file *object, enum function_source functions)
 {
-	return object && object->kind == kind;
+	return object && object->format->functions == functions;
 }
 
 static int report_reading(void *user, uint64_t done, uint64_t total)
@@ -142,9 +143,9 @@ static int report_reading(void *user, uint64_t done, uint64_t total)
 
 static const struct object_file *find_breakpad(const struct conversion *c)
 {
-	if (is_kind(c->debug, IMAGE_BREAKPAD))
+	if (has_functions(c->debug, FUNCTIONS_TEXT))
 		return c->debug;
-	return is_kind(c->object, IMAGE_BREAKPAD) ? c->object : NULL;
+	return has_functions(c->object, FUNCTIONS_TEXT) ? c->object : NULL;
 }
 
 static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
@@ -168,7 +169,7 @@ static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struc
 /* A GSYM file, or an object file with a section of it. */
 static const struct object_file *find_gsym(const struct conversion *c)
 {
-	if (is_kind(c->debug, IMAGE_GSYM_FILE))
+	if (has_functions(c->debug, FUNCTIONS_GSYM))
 		return c->debug;
 	return c->object->gsym ? c->object : NULL;
 }
@@ -197,8 +198,8 @@ static void adjust_to_gsym(const struct object_file *from, struct gsym_writer_op
 }
 
 static const struct direct_source direct_sources[] = {
-	{"text symbols", IMAGE_BREAKPAD, find_breakpad, NULL, fill_breakpad},
-	{"GSYM", IMAGE_GSYM_FILE, find_gsym, adjust_to_gsym, fill_gsym},
+	{"text symbols", FUNCTIONS_TEXT, find_breakpad, NULL, fill_breakpad},
+	{"GSYM", FUNCTIONS_GSYM, find_gsym, adjust_to_gsym, fill_gsym},
 };
 
 static const struct direct_source *find_direct_source(const struct conversion *c)
@@ -213,7 +214,7 @@ static int copy_direct_source(struct conversion *c, const struct direct_source *
 			      struct convert_summary *summary, struct gsym_diag *diag)
 {
 	struct gsym_writer_options options = conversion_writer_options(c);
-	if ((is_kind(c->object, source->kind) && c->debug) || c->symtab || c->listed)
+	if ((has_functions(c->object, source->functions) && c->debug) || c->symtab || c->listed)
 		return diag_set(diag, -EINVAL,
 				"%s: %s cannot be combined with other files: leave out those for debug "
 				"data, symbols and call sites",
@@ -304,9 +305,9 @@ static int merge_modules(struct conversion *c, struct convert_summary *summary)
 
 static int add_pdb_functions(struct conversion *c, struct convert_summary *summary)
 {
-	const struct object_file *pdb = is_kind(c->debug, IMAGE_PDB)    ? c->debug
-					: is_kind(c->object, IMAGE_PDB) ? c->object
-									: NULL;
+	const struct object_file *pdb = has_functions(c->debug, FUNCTIONS_CODEVIEW)    ? c->debug
+					: has_functions(c->object, FUNCTIONS_CODEVIEW) ? c->object
+										       : NULL;
 	struct codeview_job job = {
 		.pdb = pdb,
 		.base = c->object->base_address,

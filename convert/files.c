@@ -9,6 +9,7 @@
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 		return err;
 	if (!ids_agree(a, b))
 		return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
-	return b->pdb ? pdb_check_age(a, b, diag) : 0;
+	return b->format->check_program ? b->format->check_program(a, b, diag) : 0;
 }
 
 /* One that was found by its id may belong to another link: that is no reason to do without the symbols of the
@@ -48,7 +49,8 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 static int open_debug(struct conversion *c, struct gsym_diag *diag)
 {
 	int err = open_named(c, c->options->debug_file, &c->debug, diag);
-	bool other = c->debug && c->debug->pdb && pdb_check_age(c->object, c->debug, &c->debug_trouble);
+	bool other = c->debug && c->debug->format->check_program &&
+		     c->debug->format->check_program(c->object, c->debug, &c->debug_trouble);
 	if (!other || !c->options->debug_by_id)
 		return err;
 	object_close(TAKE(c->debug));
@@ -58,13 +60,7 @@ static int open_debug(struct conversion *c, struct gsym_diag *diag)
 /* The file whose DWARF is read. */
 static struct object_file *dwarf_object(const struct conversion *c)
 {
-	return c->debug && c->debug->kind != IMAGE_PDB ? c->debug : c->object;
-}
-
-/* Only these refer to other files. */
-static bool is_object(const struct object_file *object)
-{
-	return object->kind == IMAGE_ELF || object->kind == IMAGE_MACHO || object->kind == IMAGE_PE;
+	return c->debug && c->debug->format->functions != FUNCTIONS_CODEVIEW ? c->debug : c->object;
 }
 
 /* A damaged .gnu_debugdata is counted and ignored. */
@@ -79,7 +75,7 @@ static int open_mini(struct conversion *c)
 /* Its functions are added to those of DWARF, which some compilers write besides. */
 static bool wants_pdb(const struct conversion *c)
 {
-	return !c->debug && !c->options->no_dwarf && !c->options->match_llvm && c->object->kind == IMAGE_PE;
+	return !c->debug && !c->options->no_dwarf && !c->options->match_llvm;
 }
 
 /* A damaged one is counted and ignored, unless the caller named it. */
@@ -113,12 +109,17 @@ static int prefer_dwarf(struct conversion *c)
 	return err;
 }
 
+static bool has_debug_file(const struct object_file *object)
+{
+	return object->format->companion == COMPANION_DEBUG_FILE;
+}
+
 /* Whether to fetch the debug file: no debug data in any form was found. */
 static bool wants_fetched(const struct conversion *c)
 {
-	return !c->options->no_dwarf && !c->object->gsym && c->object->kind == IMAGE_ELF &&
-	       (!c->debug || c->debug->kind == IMAGE_ELF) &&
-	       !object_section(dwarf_object(c), ".debug_info") && !object_section(c->object, ".debug_info");
+	return !c->options->no_dwarf && !c->object->gsym && has_debug_file(c->object) &&
+	       (!c->debug || has_debug_file(c->debug)) && !object_section(dwarf_object(c), ".debug_info") &&
+	       !object_section(c->object, ".debug_info");
 }
 
 static int fetch_debug(struct conversion *c)
@@ -143,10 +144,9 @@ static int open_alternate(struct conversion *c)
 	return c->shared_fetched == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* A PDB file is read as far as symbols and functions need it. */
-static int load_pdb(struct object_file *object, struct gsym_diag *diag)
+static int load(struct object_file *object, struct gsym_diag *diag)
 {
-	return object && object->kind == IMAGE_PDB ? pdb_load(object, diag) : 0;
+	return object && object->format->load ? object->format->load(object, diag) : 0;
 }
 
 static int open_files(struct conversion *c, struct gsym_diag *diag)
@@ -156,9 +156,9 @@ static int open_files(struct conversion *c, struct gsym_diag *diag)
 	int err = open_debug(c, diag);
 	if (!err)
 		err = open_named(c, o->symtab_file, &c->symtab, diag);
-	if (err || !is_object(c->object))
+	if (err || c->object->format->companion == COMPANION_NONE)
 		return err;
-	if (o->dwarf_first && c->debug && c->debug->kind == IMAGE_BREAKPAD)
+	if (o->dwarf_first && c->debug && c->debug->format->ranks_below_dwarf)
 		err = prefer_dwarf(c);
 	if (!err && !c->debug && !o->no_dwarf && !object_section(c->object, ".debug_info"))
 		err = find_debug_file(c->object, o->debug_dirs, &c->debug);
@@ -177,8 +177,8 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	int err = open_files(c, diag);
 	if (!err)
-		err = load_pdb(c->object, diag);
-	return err ? err : load_pdb(c->debug, diag);
+		err = load(c->object, diag);
+	return err ? err : load(c->debug, diag);
 }
 
 /* Symbols of all files that belong to the image. */
@@ -233,7 +233,7 @@ int conversion_open_dwarf(struct conversion *c)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)
 		c->dwarf.alternate = &c->alternate;
-	if (!err && !c->dwarf.n_units && object->kind == IMAGE_MACHO)
+	if (!err && !c->dwarf.n_units && object->format->companion == COMPANION_DSYM)
 		err = debug_map_read(object, &c->map);
 	return err ? err : split_open(c->object, object, c->options->debug_dirs, &c->split);
 }
@@ -295,9 +295,9 @@ static int add_debug_file(struct conversion *c, struct convert_summary *summary,
 
 bool conversion_lacks_debug_file(const struct conversion *c, char *ret, size_t size)
 {
-	return is_object(c->object) && !c->object->gsym && (!c->debug || c->debug_fetched != -ENOSYS) &&
-	       !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n &&
-	       debug_file_name(c->object, ret, size);
+	return c->object->format->companion != COMPANION_NONE && !c->object->gsym &&
+	       (!c->debug || c->debug_fetched != -ENOSYS) && !c->options->no_dwarf && !c->dwarf.n_units &&
+	       !c->map.objects.n && debug_file_name(c->object, ret, size);
 }
 
 int conversion_list_missing(struct conversion *c, struct convert_summary *summary)

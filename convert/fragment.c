@@ -25,6 +25,7 @@
 #include "convert/object/section_layout.h"
 #include "convert/prepare.h"
 #include "convert/units.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/invariant.h"
 #include "gsym/write/writer.h"
 
@@ -81,7 +82,7 @@ static bool may_fold(const struct conversion *c)
 static bool is_suitable(const struct conversion *c)
 {
 	const struct convert_options *o = c->options;
-	return o->asked && o->asked->n && c->object->kind == IMAGE_ELF && !c->object->relocatable &&
+	return o->asked && o->asked->n && c->object->format->has_fragments && !c->object->relocatable &&
 	       c->dwarf.info.size && !c->listed && !o->callsites && !o->match_llvm;
 }
 

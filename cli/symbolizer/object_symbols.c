@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "convert/object/source_format.h"
 #include "gsym/base/cursor.h"
 
 /* Entries of a symbol table, one after the other. */
@@ -21,10 +22,11 @@ struct symbol_walk {
 /* Begins with .symtab, or with .dynsym if there is no other. */
 static bool walk_begin(struct symbol_walk *walk, struct object_file *object)
 {
-	const struct object_section *table = object->elf ? object_section(object, ".symtab") : NULL;
+	bool is_elf = object->format == &elf_format;
+	const struct object_section *table = is_elf ? object_section(object, ".symtab") : NULL;
 	const struct object_section *names = table ? object_section(object, ".strtab") : NULL;
 	if (!names) {
-		table = object->elf ? object_section(object, ".dynsym") : NULL;
+		table = is_elf ? object_section(object, ".dynsym") : NULL;
 		names = table ? object_section(object, ".dynstr") : NULL;
 	}
 	if (!names)

@@ -8,15 +8,16 @@
  * mixed.
  */
 #include "convert/build/unit_builder.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/search.h"
 
 enum { CANDIDATES_MAX = 64 }; /* sequences considered for one function: folding rarely joins more */
 
 /* ---- Rows ---- */
 
-static bool is_apple(const struct unit_builder *b)
+static bool keeps_rows(const struct unit_builder *b)
 {
-	return b->unit.main->object->kind == IMAGE_MACHO && !b->context->match_llvm;
+	return b->unit.main->object->format->keeps_rows && !b->context->match_llvm;
 }
 
 static bool same_line(const struct gsym_row *x, const struct gsym_row *y)
@@ -106,7 +107,7 @@ static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_
 		     uint64_t hi)
 {
 	const struct line_row *rows = b->lines.rows.v;
-	bool apple = is_apple(b);
+	bool apple = keeps_rows(b);
 	uint32_t first = row_behind(rows, seq->first, seq->end, lo);
 	if (first > seq->first)
 		first--;
@@ -307,5 +308,5 @@ int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 	if (b->rows.n || !subprogram)
 		return 0;
 	int err = declaration_row(b, entry, subprogram);
-	return err || b->rows.n || !is_apple(b) ? err : end_row(b, upto, entry);
+	return err || b->rows.n || !keeps_rows(b) ? err : end_row(b, upto, entry);
 }

@@ -10,6 +10,7 @@
 
 #include "convert/build/unit_builder.h"
 #include "convert/dwarf/dwarf_stream.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/probe.h"
 
@@ -450,7 +451,7 @@ static int build(struct unit_builder *b, const struct unit_header *header, const
 		err = builder_walk(b);
 	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
 		return 0; /* its line table has the files of declarations only */
-	b->lines.keeps_all = b->context->match_llvm || b->unit.main->object->kind == IMAGE_MACHO;
+	b->lines.keeps_all = b->context->match_llvm || b->unit.main->object->format->keeps_rows;
 	b->lines.code = b->context->match_llvm || !b->context->text->n ? NULL : b->context->text;
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);

@@ -7,6 +7,7 @@
  * DW_AT_sibling.
  */
 #include "convert/build/unit_builder.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/search.h"
 
 #include <libdwarf/dwarf.h>
@@ -54,7 +55,8 @@ static bool dropped_to_zero(const struct die_walk *w, struct range r)
 {
 	const symbol_vec *symbols = w->b->context->symbols;
 	const struct object_file *object = w->unit->main->object;
-	if (r.lo || !symbols->n || symbols->v[0].addr || object->relocatable || object->kind == IMAGE_MACHO)
+	if (r.lo || !symbols->n || symbols->v[0].addr || object->relocatable ||
+	    object->format->keeps_code_at_0)
 		return false;
 	size_t n = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
 	size_t lo = PARTITION_POINT(0, n, mid, symbols->v[mid].end < r.hi);

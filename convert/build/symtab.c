@@ -230,7 +230,7 @@ static int collect_sections(const struct object_file *object, range_vec *ret)
 			return -ENOMEM;
 	}
 	/* Code of a PDB file that was moved out of its sections */
-	if (object->pdb && !ret->n) {
+	if (!ret->n) {
 		if (vec_reserve(ret, object->text.n))
 			return -ENOMEM;
 		for (size_t i = 0; i < object->text.n; i++)

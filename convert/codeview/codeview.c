@@ -45,7 +45,7 @@ static int find_known(const record_vec *records, range_vec *ret)
 static int read_strings(struct cv_source *s, struct oddities *odd)
 {
 	enum { SIGNATURE = 0xeffeeffe };
-	int err = pdb_stream(s->pdb, s->pdb->pdb->names_stream, &s->names);
+	int err = pdb_stream(s->pdb, pdb_of(s->pdb)->names_stream, &s->names);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	struct cursor c = cursor_new(s->names.bytes.data, s->names.bytes.size, false);
@@ -67,7 +67,7 @@ static int find_repeated(struct codeview *cv)
 	if (!taken)
 		return -ENOMEM;
 	for (size_t i = 0; i < cv->n_modules; i++) {
-		const struct pdb_module *m = &cv->source.pdb->pdb->modules.v[i];
+		const struct pdb_module *m = &pdb_of(cv->source.pdb)->modules.v[i];
 		cv->repeated[i] = taken[m->stream];
 		taken[m->stream] = m->stream != STREAM_NONE;
 		if (cv->repeated[i])
@@ -130,7 +130,7 @@ static int read_all(struct codeview *cv, unsigned threads)
 int codeview_read(const struct codeview_job *job, struct codeview **ret)
 {
 	struct codeview *cv = calloc(1, sizeof(*cv));
-	size_t n = job->pdb->pdb->modules.n;
+	size_t n = pdb_of(job->pdb)->modules.n;
 	unsigned threads = job->threads < n ? job->threads : n ? (unsigned)n : 1;
 	if (!cv)
 		return -ENOMEM;

@@ -98,7 +98,7 @@ int cv_imports_name(struct cv_source *source, struct cv_module_result *modules, 
 	if (!names)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		names[i] = (struct module_name){source->pdb->pdb->modules.v[i].name, i};
+		names[i] = (struct module_name){pdb_of(source->pdb)->modules.v[i].name, i};
 		if (modules[i].n_exports)
 			qsort(modules[i].exports, modules[i].n_exports, sizeof(*modules[i].exports),
 			      compare_export);

@@ -499,7 +499,7 @@ static int read_stream(struct cv_module_reader *r, const struct pdb_module *m, s
 
 void cv_module_read(struct cv_module_reader *r, size_t index, struct cv_module_result *ret)
 {
-	const struct pdb_module *m = &r->source->pdb->pdb->modules.v[index];
+	const struct pdb_module *m = &pdb_of(r->source->pdb)->modules.v[index];
 	CLEANUP(pdb_bytes_free) struct pdb_bytes bytes = {0};
 	*ret = (struct cv_module_result){0};
 	r->odd.order = index;

@@ -11,6 +11,7 @@
 #include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
+#include "convert/object/source_format.h"
 #include "work/types/machine_fault.h"
 #include "work/types/packed_name.h"
 #include "gsym/base/cursor.h"
@@ -218,8 +219,9 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
 {
 	char dir[PATH_SIZE];
 	bool has_id = object->id_size;
-	*ret = object->kind == IMAGE_MACHO ? dsym_find(object, dirs) : NULL;
-	if (object->kind == IMAGE_MACHO || (has_id && find_by_id(object, dirs, ret)))
+	bool bundled = object->format->companion == COMPANION_DSYM;
+	*ret = bundled ? dsym_find(object, dirs) : NULL;
+	if (bundled || (has_id && find_by_id(object, dirs, ret)))
 		return 0;
 	object_dir(object, dir);
 	if (!find_by_link(object, dir, dirs, ret) && has_id)
@@ -272,7 +274,7 @@ bool debug_file_name(struct object_file *object, char *ret, size_t size)
 {
 	struct debuglink link;
 	char name[ID_NAME_SIZE];
-	if (object->kind == IMAGE_MACHO) {
+	if (object->format->companion == COMPANION_DSYM) {
 		dsym_name(object, ret, size);
 		return true;
 	}

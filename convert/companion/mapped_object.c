@@ -49,7 +49,7 @@ int mapped_object_open(const char *path, const struct convert_opener *opener, co
 			       path);
 	else
 		err = object_read(object, &(struct object_pick){.arch = arch}, diag);
-	if (!err && (object->kind != IMAGE_MACHO || strcmp(object->arch, arch)))
+	if (!err && (object->format != &macho_format || strcmp(object->arch, arch)))
 		err = diag_set(diag, -ENOEXEC, "%s: not a Mach-O file for %s", path, arch);
 	if (!err)
 		*ret = TAKE(object);

@@ -19,13 +19,13 @@
 
 enum {
 	PATH_SIZE = 4096,
-	KEY_SIZE = 2 * PDB_GUID_SIZE + 8 + 1, /* GUID and age in hexadecimal digits */
+	KEY_SIZE = 2 * GUID_SIZE + 8 + 1, /* GUID and age in hexadecimal digits */
 };
 
 /* What follows the last slash of either kind; NULL if that is no name. */
 static const char *base_name(const struct object_file *pe)
 {
-	const char *name = pe->pe->pdb_path;
+	const char *name = pe_of(pe)->pdb_path;
 	for (const char *at = name; at && *at; at++)
 		if (*at == '/' || *at == '\\')
 			name = at + 1;
@@ -36,16 +36,7 @@ static void write_key(const struct object_file *pe, char ret[static KEY_SIZE])
 {
 	for (size_t i = 0; i < pe->id_size; i++)
 		snprintf(ret + 2 * i, KEY_SIZE - 2 * i, "%02X", pe->id[i]);
-	snprintf(ret + 2 * pe->id_size, KEY_SIZE - 2 * pe->id_size, "%X", pe->pe->pdb_age);
-}
-
-int pdb_check_age(const struct object_file *pe, const struct object_file *pdb, struct gsym_diag *diag)
-{
-	if (!pe->pe || !pe->id_size || pe->pe->pdb_age == pdb->pdb->age)
-		return 0;
-	return diag_set(diag, -EINVAL,
-			"%s: its age, %u, is not that which %s names, %u: it was written by another link",
-			pdb->path, pdb->pdb->age, pe->path, pe->pe->pdb_age);
+	snprintf(ret + 2 * pe->id_size, KEY_SIZE - 2 * pe->id_size, "%X", pe_of(pe)->pdb_age);
 }
 
 /* @why is that of the first candidate. */
@@ -54,7 +45,8 @@ static struct object_file *open_if_ours(const struct object_file *pe, const char
 	struct object_file *pdb = NULL;
 	struct gsym_diag diag = {""};
 	int err = object_open(path, pe->opener, &pdb, &diag);
-	if (!err && (!pdb->pdb || pdb->id_size != pe->id_size || memcmp(pdb->id, pe->id, pe->id_size)))
+	if (!err && (pdb->format != &pdb_format || pdb->id_size != pe->id_size ||
+		     memcmp(pdb->id, pe->id, pe->id_size)))
 		err = -ENOENT;
 	if (!err)
 		err = pdb_check_age(pe, pdb, &diag);
@@ -81,7 +73,7 @@ static struct object_file *find_below(const struct object_file *pe, const char *
 
 struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs, struct gsym_diag *why)
 {
-	const char *name = pe->pe && pe->id_size ? base_name(pe) : NULL;
+	const char *name = pe->format == &pe_format && pe->id_size ? base_name(pe) : NULL;
 	const char *slash = strrchr(pe->path, '/');
 	char key[KEY_SIZE];
 	if (!name)
@@ -96,7 +88,7 @@ struct object_file *pdb_find(const struct object_file *pe, const char *const *di
 
 bool pdb_store_name(const struct object_file *pe, char *ret, size_t size)
 {
-	const char *name = pe->pe && pe->id_size ? base_name(pe) : NULL;
+	const char *name = pe->format == &pe_format && pe->id_size ? base_name(pe) : NULL;
 	char key[KEY_SIZE];
 	if (!name)
 		return false;

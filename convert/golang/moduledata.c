@@ -13,6 +13,7 @@
 #include "convert/golang/pclntab.h"
 
 #include "convert/golang/relatives.h"
+#include "convert/object/source_format.h"
 
 enum {
 	WORD_NAMES = 1,     /* address of the names */
@@ -34,7 +35,7 @@ struct moduledata {
 /* The address that a word of the file stands for. */
 static uint64_t pointer_of(const struct object_file *object, uint64_t word)
 {
-	if (object->kind != IMAGE_MACHO || !(word >> CHAINED_BITS))
+	if (!object->format->chains_pointers || !(word >> CHAINED_BITS))
 		return word;
 	word &= ((uint64_t)1 << CHAINED_BITS) - 1;
 	return word < object->base_address ? word + object->base_address : word;

@@ -11,6 +11,7 @@
 
 #include "convert/golang/relatives.h"
 #include "convert/object/go_table.h"
+#include "convert/object/source_format.h"
 
 static struct data_area section_area(const struct area_walk *w, const struct object_section *s)
 {
@@ -31,7 +32,7 @@ static struct data_area segment_area(const struct object_file *object, const str
  */
 struct area_walk area_walk_of(struct object_file *object)
 {
-	bool code = object->kind == IMAGE_PE && object_section(object, ".symtab");
+	bool code = object->format->go_table_is_searched && object_section(object, ".symtab");
 	return (struct area_walk){.object = object, .code = code, .left = object->map_size};
 }
 
@@ -94,7 +95,7 @@ static bool is_section_of_go(const struct object_section *s)
 static bool search_areas(struct pclntab *t)
 {
 	struct object_file *object = t->object;
-	bool go = !object->sections.n || object->kind == IMAGE_PE;
+	bool go = !object->sections.n || object->format->go_table_is_searched;
 	struct area_walk walk = area_walk_of(object);
 	struct data_area area;
 	for (size_t i = 0; i < object->sections.n && !go; i++)

@@ -7,6 +7,7 @@
 #include "convert/identity/htlhash.h"
 #include "convert/object/object_open.h"
 #include "convert/identity/program_name.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <errno.h>
@@ -92,7 +93,7 @@ static int hash_object(const struct object_file *object, struct image_identity *
 static struct image_identity identity_of(struct object_file *object)
 {
 	struct image_identity id = {
-		.kind = object->kind,
+		.kind = object->format->kind,
 		.has_dwarf = has_section(object, ".debug_info"),
 		.has_symtab = object_has_symbols(object),
 		.has_gsym = object->gsym || has_section(object, ".gsym"),
@@ -105,10 +106,10 @@ static struct image_identity identity_of(struct object_file *object)
 	memcpy(id.id, object->id, object->id_size);
 	memcpy(id.arch, object->arch, sizeof(id.arch));
 	memcpy(id.go_id, object->go_id, sizeof(id.go_id));
-	if (!*id.go_id && (object->kind == IMAGE_PE || object->kind == IMAGE_MACHO))
+	if (!*id.go_id && object->format->go_id_in_code)
 		go_build_id_in_code(object, id.go_id);
-	/* In PE files the table has no section of its own, and to search for it takes a scan too long. */
-	id.has_go = id.has_go || (object->kind == IMAGE_PE && *id.go_id);
+	/* To search for the table takes a scan too long. */
+	id.has_go = id.has_go || (object->format->go_table_is_searched && *id.go_id);
 	htlhash(object->file, id.htlhash);
 	program_name(object, id.name);
 	return id;

@@ -127,8 +127,7 @@ static bool take_code_id(struct text_line l, struct object_file *object)
 	decode(field, id, digits / 2);
 	if (memcmp(id, object->id, MODULE_ID_SIZE) != 0)
 		return false;
-	memcpy(object->id, id, sizeof(id));
-	object->id_size = digits / 2;
+	object_set_id(object, id, digits / 2);
 	object->id_is_truncated = false;
 	return true;
 }
@@ -169,6 +168,8 @@ static int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 
 const struct source_format breakpad_format = {
 	.kind = IMAGE_BREAKPAD,
+	.functions = FUNCTIONS_TEXT,
+	.ranks_below_dwarf = true,
 	.probe = breakpad_probe,
 	.read = breakpad_read,
 };

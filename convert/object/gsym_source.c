@@ -23,20 +23,18 @@ static int gsym_read(struct object_file *object, struct gsym_diag *diag)
 	if (err)
 		return diag_prefix(diag, err == -ENOMEM ? err : -EBADMSG, "%s", object->path);
 	const struct gsym_info *info = gsym_reader_info(object->gsym);
-	if (info->uuid_size > IMAGE_ID_MAX)
+	if (!object_set_id(object, info->uuid, info->uuid_size))
 		return diag_set(diag, -EBADMSG, "%s: UUID of %zu bytes: at most %d are supported",
 				object->path, info->uuid_size, IMAGE_ID_MAX);
 	object->big_endian = info->big_endian;
 	object->has_base = true;
 	object->base_address = info->base_address;
-	object->id_size = info->uuid_size;
-	if (info->uuid_size)
-		memcpy(object->id, info->uuid, info->uuid_size);
 	return 0;
 }
 
 const struct source_format gsym_format = {
 	.kind = IMAGE_GSYM_FILE,
+	.functions = FUNCTIONS_GSYM,
 	.probe = gsym_probe,
 	.read = gsym_read,
 };

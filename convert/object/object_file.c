@@ -1,6 +1,7 @@
 #include "convert/object/object_file.h"
 
 #include "convert/object/source_format.h"
+#include "work/types/valid_name.h"
 #include "gsym/base/diag.h"
 
 #include <inttypes.h>
@@ -13,8 +14,7 @@ void object_close(struct object_file *object)
 {
 	if (!object)
 		return;
-	if (object->format && object->format->close)
-		object->format->close(object);
+	object_free_own(object);
 	for (size_t i = 0; i < object->sections.n; i++)
 		section_unload(&object->sections.v[i]);
 	vec_free(&object->segments);
@@ -39,14 +39,6 @@ void object_closep(struct object_file **object)
 
 /* ---- Sections ---- */
 
-int object_add_code(struct object_file *object, const struct object_section *section)
-{
-	uint64_t end;
-	if (!section->code || !section->size || __builtin_add_overflow(section->addr, section->size, &end))
-		return 0;
-	return vec_push(&object->text, (struct range){section->addr, end});
-}
-
 static bool is_named(const struct object_section *s, const char *name)
 {
 	return !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' &&
@@ -68,16 +60,6 @@ struct object_section *object_next_section(struct object_file *object, const cha
 struct object_section *object_section(struct object_file *object, const char *name)
 {
 	return object_next_section(object, name, NULL);
-}
-
-void section_read_zdebug(struct object_section *s)
-{
-	if (s->raw.size < 12 || strncmp(s->name, ".zdebug_", 8) || memcmp(s->raw.data, "ZLIB", 4))
-		return;
-	s->full_size = load64(s->raw.data + 4, true);
-	s->compression = COMPRESSION_ZLIB;
-	s->raw.data += 12;
-	s->raw.size -= 12;
 }
 
 void object_release(const struct object_file *object, struct span data, uint64_t from, uint64_t to)
@@ -118,6 +100,97 @@ bool object_has_code(const struct object_file *object)
 		if (object->sections.v[i].code && object->sections.v[i].raw.size)
 			return true;
 	return false;
+}
+
+/* ---- For readers of source formats ---- */
+
+struct span object_span(const struct object_file *object, uint64_t off, uint64_t size)
+{
+	if (off > object->map_size || size > object->map_size - off)
+		return (struct span){0};
+	return (struct span){object->map + off, size};
+}
+
+int object_new_own(struct object_file *object, size_t size, struct gsym_diag *diag)
+{
+	object->own = calloc(1, size);
+	return object->own ? 0 : diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+}
+
+void object_free_own(struct object_file *object)
+{
+	if (object->own && object->format->close)
+		object->format->close(object);
+	free(object->own);
+	object->own = NULL;
+}
+
+static void read_zdebug(struct object_section *s)
+{
+	if (s->compression != COMPRESSION_NONE || s->raw.size < 12 || strncmp(s->name, ".zdebug_", 8) ||
+	    memcmp(s->raw.data, "ZLIB", 4))
+		return;
+	s->full_size = load64(s->raw.data + 4, true);
+	s->compression = COMPRESSION_ZLIB;
+	s->raw.data += 12;
+	s->raw.size -= 12;
+}
+
+static int add_code(struct object_file *object, const struct object_section *section)
+{
+	uint64_t end;
+	if (!section->code || !section->size || __builtin_add_overflow(section->addr, section->size, &end))
+		return 0;
+	return vec_push(&object->text, (struct range){section->addr, end});
+}
+
+int object_add_section(struct object_file *object, const struct object_section *section)
+{
+	struct object_section s = *section;
+	read_zdebug(&s);
+	int err = add_code(object, &s);
+	return err ? err : vec_push(&object->sections, s);
+}
+
+bool object_set_id(struct object_file *object, const void *id, size_t size)
+{
+	if (size > sizeof(object->id))
+		return false;
+	if (size)
+		memcpy(object->id, id, size);
+	object->id_size = size;
+	return true;
+}
+
+/* The first three fields of a GUID are little-endian numbers. */
+bool object_set_guid(struct object_file *object, const uint8_t guid[static GUID_SIZE])
+{
+	static const uint8_t order[GUID_SIZE] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+	static const uint8_t none[GUID_SIZE];
+	if (!memcmp(guid, none, sizeof(none)))
+		return false;
+	for (size_t i = 0; i < GUID_SIZE; i++)
+		object->id[i] = guid[order[i]];
+	object->id_size = GUID_SIZE;
+	return true;
+}
+
+void object_set_arch(struct object_file *object, const struct machine_name *names, size_t n, uint16_t machine,
+		     const char *other)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i].machine == machine)
+			other = names[i].arch;
+	snprintf(object->arch, sizeof(object->arch), "%s", other);
+}
+
+bool object_take_name(const char *name, char ret[static IMAGE_NAME_SIZE])
+{
+	size_t n = name ? strlen(name) : 0;
+	if (!n || n >= IMAGE_NAME_SIZE || !image_name_valid(name))
+		return false;
+	memcpy(ret, name, n + 1);
+	return true;
 }
 
 /* ---- Files that are cut short ---- */

@@ -84,7 +84,6 @@ struct object_file {
 	char *path;
 	const struct convert_opener *opener; /* of object_open(), borrowed: for files this one refers to */
 	const struct source_format *format;  /* NULL until one is found */
-	enum image_kind kind;                /* that of the format */
 
 	/* Bytes */
 	struct span file;   /* all of the file */
@@ -124,26 +123,8 @@ struct object_file {
 	struct arena names;       /* section and symbol names that are not in the file as text */
 	struct gsym_reader *gsym; /* the GSYM that this is, or has in a section; or NULL */
 
-	/* ELF */
-	void *elf;         /* libelf's handle */
-	bool relocatable;  /* ET_REL: addresses are those of our own layout of the sections */
-	uint64_t laid_out; /* end of that layout */
-	uint64_t
-		relocations; /* bytes of relocation tables applied: at most map_size, as no two share bytes */
-	struct {
-		size_t symtab, section; /* section indexes of a symbol table and of its SHT_SYMTAB_SHNDX */
-	} index_tables[2];              /* of .symtab and .dynsym */
-	unsigned n_index_tables;
-	struct object_section *opd; /* function descriptors (ELFv1 ABI of ppc64), or NULL */
-
-	/* Mach-O */
-	struct macho *macho;
-
-	/* PE */
-	struct pe *pe;
-
-	/* PDB */
-	struct pdb *pdb;
+	void *own;        /* what the reader of its format keeps, see object_new_own() */
+	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
 };
 
 void object_close(struct object_file *object);
@@ -231,13 +212,43 @@ int section_relocate(struct object_file *object, struct object_section *section,
 void object_expect(struct object_file *object, const char *what, unsigned number, uint64_t off,
 		   uint64_t size);
 
-/* Adds the range of @section to object->text if it has code. 0 or -ENOMEM. */
-int object_add_code(struct object_file *object, const struct object_section *section);
+/* Bytes [off, off + size) of object->map; without data if it does not have them all. */
+struct span object_span(const struct object_file *object, uint64_t off, uint64_t size);
 
 /*
- * Takes the header off a section compressed in the older form of GNU and Apple tools: name ".zdebug_",
- * content "ZLIB" and the size in eight bytes, big-endian.
+ * Allocates object->own, zeroed. It is freed with the object file, after the format's close(). 0, or -ENOMEM
+ * with @diag set.
  */
-void section_read_zdebug(struct object_section *section);
+int object_new_own(struct object_file *object, size_t size, struct gsym_diag *diag);
+
+/* Undoes read(): closes and frees object->own. */
+void object_free_own(struct object_file *object);
+
+/*
+ * Appends @section, and its range to object->text if it has code. The header is taken off one that is
+ * compressed in the older form of GNU and Apple tools: name ".zdebug_", content "ZLIB" and the size in eight
+ * bytes, big-endian. 0 or -ENOMEM.
+ */
+int object_add_section(struct object_file *object, const struct object_section *section);
+
+/* Sets object->id; false if it is too long. */
+bool object_set_id(struct object_file *object, const void *id, size_t size);
+
+enum { GUID_SIZE = 16 };
+
+/* Sets object->id to a GUID of Microsoft's files, in the order of bytes of its text; false if it is all 0. */
+bool object_set_guid(struct object_file *object, const uint8_t guid[static GUID_SIZE]);
+
+struct machine_name {
+	uint16_t machine;
+	const char *arch;
+};
+
+/* Sets object->arch to the name of @machine, or to @other if none of @n names is for it. */
+void object_set_arch(struct object_file *object, const struct machine_name *names, size_t n, uint16_t machine,
+		     const char *other);
+
+/* Copies a name that the file gives itself; false if no file can be called so. @name may be NULL. */
+bool object_take_name(const char *name, char ret[static IMAGE_NAME_SIZE]);
 
 #endif

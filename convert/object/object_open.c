@@ -27,7 +27,10 @@ enum { FILE_SIZE_MIN = 16 /* bytes of the shortest header of any format */ };
 
 /* Probed in this order. Fat files come last: their magic number is also that of Java classes. */
 static const struct source_format *const formats[] = {
-	&elf_format, &macho_format, &pe_format, &pdb_format, &breakpad_format, &gsym_format, &fat_format,
+#define FORMAT(kind, reader, ...) &reader##_format,
+	IMAGE_KINDS(FORMAT)
+#undef FORMAT
+		& fat_format,
 };
 
 static const struct source_format *find_format(struct span file)
@@ -190,7 +193,6 @@ static int read_by(struct object_file *object, const struct source_format *forma
 	if (!format)
 		return unknown_format(object, diag);
 	object->format = format;
-	object->kind = format->kind;
 	return format->read(object, diag);
 }
 
@@ -220,8 +222,7 @@ static int list_slices(struct object_file *object, const struct source_format *f
 /* Undoes read_slice(), so that the next slice can be read. */
 static void forget_slice(struct object_file *object)
 {
-	if (object->format && object->format->close)
-		object->format->close(object);
+	object_free_own(object);
 	object->format = NULL;
 	object->sections.n = object->segments.n = object->text.n = 0;
 	object->id_size = 0;

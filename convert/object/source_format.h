@@ -1,13 +1,15 @@
 /*
  * source_format.h - what a reader of one kind of input provides.
  *
- * A new source format is one file with a struct source_format, its declaration here, and a row of formats[]
- * in object_open.c. A format whose functions do not come from DWARF and symbol tables also needs a row of
- * direct_sources[] in convert.c.
+ * A new source format is one file with a struct source_format, and a row of IMAGE_KINDS, from which its
+ * declaration here and its place among formats[] in object_open.c follow. Code outside of the reader asks for
+ * traits and calls functions; it never compares kinds. A format whose functions do not come from DWARF and
+ * symbol tables also needs a value of enum function_source and a row of direct_sources[] in convert.c.
  */
 #ifndef CONVERT_OBJECT_SOURCE_FORMAT_H
 #define CONVERT_OBJECT_SOURCE_FORMAT_H
 
+#include "gsym/gsym.h"
 #include "work/types/image_identity.h"
 #include "gsym/base/bytes.h"
 
@@ -22,8 +24,34 @@ struct object_slice {
 
 enum { SLICES_MAX = 30 };
 
+/* What may complete a file, and so is looked for. */
+enum companion {
+	COMPANION_NONE,
+	COMPANION_DEBUG_FILE, /* by build id, also fetched, and by .gnu_debuglink; an alternate file */
+	COMPANION_DSYM,       /* a bundle, or object files that symbols name */
+	COMPANION_PDB,        /* besides files as above, which are not fetched */
+};
+
+/* Where the functions of a file come from. */
+enum function_source {
+	FUNCTIONS_DWARF,    /* DWARF, and symbol tables */
+	FUNCTIONS_TEXT,     /* text symbols of Breakpad */
+	FUNCTIONS_GSYM,     /* GSYM, which is all of the file */
+	FUNCTIONS_CODEVIEW, /* CodeView in a PDB file, which completes a program */
+};
+
 struct source_format {
 	enum image_kind kind; /* IMAGE_OTHER for containers */
+
+	enum function_source functions;
+	enum companion companion;
+	bool has_fragments;     /* functions that are waited for can be converted before the rest */
+	bool ranks_below_dwarf; /* as a debug file, since its names are another tool's */
+	bool keeps_rows;      /* tools of its platform show more rows of line tables than the last of each */
+	bool keeps_code_at_0; /* address 0 does not mean that the linker dropped the code */
+	bool chains_pointers; /* the upper bits of a pointer in data may say where the next one is */
+	bool go_id_in_code;   /* Go's build id is in the code, not in a note */
+	bool go_table_is_searched; /* Go's function table has no section of its own */
 
 	/* Whether @file, all of its bytes, begins like a file of this format. Reads no more than a header. */
 	bool (*probe)(struct span file);
@@ -44,7 +72,7 @@ struct source_format {
 
 	/* Those below may be NULL. */
 
-	/* Frees what read() allocated for this format alone; also after read() failed. */
+	/* Frees what object->own refers to; also after read() failed, if that set it. */
 	void (*close)(struct object_file *object);
 
 	/* See object_has_symbols(), object_load_symbols(), object_load_plt() and section_relocate(). */
@@ -52,14 +80,22 @@ struct source_format {
 	int (*load_symbols)(struct object_file *object, struct object_file *const *sources, size_t n_sources);
 	int (*load_plt)(struct object_file *object, const struct object_file *symtab);
 	int (*relocate)(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
+
+	/* The name that the file gives itself, for one that is called by its id. False if it has none. */
+	bool (*own_name)(struct object_file *object, char ret[static IMAGE_NAME_SIZE]);
+
+	/* Reads what a conversion needs beyond read(). 0; -EBADMSG, -ENOMEM. */
+	int (*load)(struct object_file *object, struct gsym_diag *diag);
+
+	/* -EINVAL if a debug file with the id of @program is for another link of it, else 0. */
+	int (*check_program)(const struct object_file *program, const struct object_file *debug,
+			     struct gsym_diag *diag);
 };
 
-extern const struct source_format elf_format;      /* elf/elf.c */
-extern const struct source_format macho_format;    /* macho/macho.c */
-extern const struct source_format fat_format;      /* macho/fat.c */
-extern const struct source_format pe_format;       /* pe/pe.c */
-extern const struct source_format pdb_format;      /* pdb/pdb.c */
-extern const struct source_format breakpad_format; /* breakpad_module.c */
-extern const struct source_format gsym_format;     /* gsym_source.c */
+#define FORMAT_DECLARATION(kind, reader, ...) extern const struct source_format reader##_format;
+IMAGE_KINDS(FORMAT_DECLARATION)
+#undef FORMAT_DECLARATION
+
+extern const struct source_format fat_format; /* macho/fat.c */
 
 #endif

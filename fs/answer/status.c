@@ -5,7 +5,6 @@
 #include "fs/answer/status.h"
 
 #include <inttypes.h>
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,13 +19,6 @@
 #include "fs/sys/key_value.h"
 
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16, OTHER_IDS_MAX = 64 /* listed under the lock */ };
-
-static const char *const kind_words[] = {
-	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
-	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym", [IMAGE_PE] = "pe",
-	[IMAGE_PDB] = "pdb",
-};
-static_assert(ARRAY_SIZE(kind_words) == IMAGE_KIND_LAST + 1, "one word per kind");
 
 /* Of a conversion on another host nothing is known but that it has the lease. */
 static void state(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
@@ -97,17 +89,11 @@ static void file_digest_of(struct kv_writer *kv, const char *key, const struct a
 /* All files with this id; the one that is converted comes first. */
 static void sources(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
-	static const char *const words[] = {
-		[SOURCE_BARE] = "none",         [SOURCE_SYMBOLS] = "symbols", [SOURCE_GO] = "go",
-		[SOURCE_BREAKPAD] = "breakpad", [SOURCE_GSYM] = "gsym",       [SOURCE_DWARF] = "dwarf",
-		[SOURCE_PDB] = "pdb",
-	};
-	static_assert(ARRAY_SIZE(words) == SOURCE_LAST + 1, "one word per richness");
 	const struct image *image = rev->image;
 	char path[PATH_MAX];
 	answers_path(answers, rev->source.path, path);
 	kv_text(kv, "source", path);
-	kv_text(kv, "debug", words[rev->source.richness]);
+	kv_text(kv, "debug", richness_words[rev->source.richness]);
 	file_digest_of(kv, "digest", answers, &rev->source);
 	if (rev->binary.path && is_known_to_readers(rev, &rev->binary)) {
 		answers_path(answers, rev->binary.path, path);
@@ -178,7 +164,7 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 {
 	state(kv, answers, rev);
 	kv_text(kv, "id", rev->image->id);
-	kv_text(kv, "kind", kind_words[rev->source.kind]);
+	kv_text(kv, "kind", image_traits[rev->source.kind].word);
 	kv_text(kv, "arch", rev->source.arch);
 	sources(kv, answers, rev);
 	other_ids(kv, rev);

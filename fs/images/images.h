@@ -45,18 +45,6 @@
 struct urgent;
 struct call;
 
-/* How much a file can tell of an image. */
-enum richness {
-	SOURCE_BARE,
-	SOURCE_SYMBOLS,
-	SOURCE_GO,       /* functions, lines and calls, but only of code that Go's compiler made */
-	SOURCE_BREAKPAD, /* lines and calls, but names were demangled by another tool */
-	SOURCE_GSYM,     /* all that lookups need, from another converter */
-	SOURCE_DWARF,
-	SOURCE_PDB, /* the program, which completes it, may have DWARF besides */
-	SOURCE_LAST = SOURCE_PDB,
-};
-
 /* A file of SOURCE. */
 struct source {
 	char *path; /* below SOURCE; absolute if it was fetched */

@@ -112,16 +112,17 @@ static struct source *best_binary(const struct image *image, const struct source
 }
 
 /*
- * The GSYM file PROGRAM.gsym beside the program @binary, or NULL. It takes precedence if it belongs to the
- * same user or to root, as with llvm-symbolizer.
+ * The file beside the program @binary that is called like it, with the ending of its kind (PROGRAM.gsym), or
+ * NULL. It takes precedence if it belongs to the same user or to root, as with llvm-symbolizer.
  */
 static struct source *gsym_beside(const struct image *image, const struct source *binary)
 {
 	size_t length = binary ? strlen(binary->path) : 0;
 	for (size_t i = 0; i < image->sources.n && binary && binary->has_text; i++) {
 		struct source *s = &image->sources.v[i];
-		if (s->kind == IMAGE_GSYM_FILE && (s->uid == binary->uid || s->uid == 0) &&
-		    strncmp(s->path, binary->path, length) == 0 && strcmp(s->path + length, ".gsym") == 0)
+		const char *ending = image_traits[s->kind].ending;
+		if (ending && (s->uid == binary->uid || s->uid == 0) &&
+		    strncmp(s->path, binary->path, length) == 0 && strcmp(s->path + length, ending) == 0)
 			return s;
 	}
 	return NULL;

@@ -27,8 +27,6 @@
 #include "fs/scan/titles.h"
 #include "work/run/identifier.h"
 
-enum { GSYM_SUFFIX_SIZE = 5 };
-
 enum {
 	/*
 	 * A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost.
@@ -43,12 +41,13 @@ enum {
 /* Without memory the warning is omitted. */
 static void note_gsym(struct sweep *s, const char *path, const struct image_identity *identity)
 {
-	size_t length = strlen(path);
+	const char *ending = image_traits[identity->kind].ending;
+	size_t length = strlen(path), n = ending ? strlen(ending) : 0;
 	struct gsym_seen seen = {0};
-	if (length <= GSYM_SUFFIX_SIZE || strcmp(path + length - GSYM_SUFFIX_SIZE, ".gsym") != 0)
+	if (!n || length <= n || strcmp(path + length - n, ending) != 0)
 		return;
 	id_format(identity, seen.id);
-	seen.program = strndup(path, length - GSYM_SUFFIX_SIZE);
+	seen.program = strndup(path, length - n);
 	if (!seen.program || vec_push(&s->gsyms, seen))
 		free(seen.program);
 }
@@ -350,10 +349,8 @@ static mode_t mirrored_mode(struct sweep *s, struct file_record *r, const char *
 
 enum richness richness_of(const struct image_identity *identity)
 {
-	if (identity->kind == IMAGE_BREAKPAD)
-		return SOURCE_BREAKPAD;
-	if (identity->kind == IMAGE_PDB)
-		return SOURCE_PDB;
+	if (image_traits[identity->kind].richness)
+		return image_traits[identity->kind].richness;
 	if (identity->has_gsym && !identity->has_dwarf)
 		return SOURCE_GSYM;
 	if (identity->has_dwarf)
@@ -479,7 +476,7 @@ static int add_images(struct sweep *s, struct file_record *r, const char *path, 
 {
 	struct image_identity first;
 	record_image(r, 0, &first);
-	if (is_new && first.kind == IMAGE_GSYM_FILE)
+	if (is_new)
 		note_gsym(s, path, &first);
 	/* Of a file with several paths a walk finds out who may reach one of them. */
 	s->unsure |= st->st_nlink > 1;

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct object_file *object;
 	if (!object_open_memory(data, size, "input", &object, NULL)) {
-		if (object->kind == IMAGE_PDB && !pdb_load(object, NULL))
+		if (object->format == &pdb_format && !pdb_load(object, NULL))
 			read_modules(object);
 		object_close(object);
 	}

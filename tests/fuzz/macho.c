@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_slices(file);
 	check_trie(file);
 	if (!object_open_memory(data, size, "input", &object, NULL)) {
-		if (object->kind == IMAGE_MACHO)
+		if (object->format == &macho_format)
 			check_object(&seen, object);
 		object_close(object);
 	}

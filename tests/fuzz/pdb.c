@@ -23,7 +23,7 @@ static bool is_within(struct span bytes, const struct object_file *object)
 static void check_streams(const struct object_file *object)
 {
 	size_t copied = 0;
-	for (uint32_t i = 0; i < object->pdb->msf.n_streams + 2; i++) {
+	for (uint32_t i = 0; i < pdb_of(object)->msf.n_streams + 2; i++) {
 		struct pdb_bytes stream;
 		int err = pdb_stream(object, i, &stream);
 		expect(!err || err == -ENOENT || err == -EBADMSG);
@@ -41,9 +41,9 @@ static void check_streams(const struct object_file *object)
 static void check_modules(const struct object_file *object)
 {
 	size_t names = 0;
-	expect(object->pdb->modules.n <= object->map_size / 64);
-	for (size_t i = 0; i < object->pdb->modules.n; i++)
-		names += strlen(object->pdb->modules.v[i].name);
+	expect(pdb_of(object)->modules.n <= object->map_size / 64);
+	for (size_t i = 0; i < pdb_of(object)->modules.n; i++)
+		names += strlen(pdb_of(object)->modules.v[i].name);
 	expect(names <= object->map_size);
 }
 
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct object_file *object;
 	if (!object_open_memory(data, size, "input", &object, NULL)) {
-		if (object->kind == IMAGE_PDB)
+		if (object->format == &pdb_format)
 			check(object);
 		object_close(object);
 	}

@@ -18,8 +18,8 @@ static void check_sections(const struct object_file *object)
 	for (size_t i = 0; i < object->segments.n; i++)
 		expect(object->segments.v[i].off <= object->map_size &&
 		       object->segments.v[i].size <= object->map_size - object->segments.v[i].off);
-	for (size_t i = 1; i < object->pe->pieces.n; i++)
-		expect(object->pe->pieces.v[i - 1].rva <= object->pe->pieces.v[i].rva);
+	for (size_t i = 1; i < pe_of(object)->pieces.n; i++)
+		expect(pe_of(object)->pieces.v[i - 1].rva <= pe_of(object)->pieces.v[i].rva);
 }
 
 /* Symbols are in code, and their names end. */
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct object_file *object;
 	if (!object_open_memory(data, size, "input", &object, NULL)) {
-		if (object->kind == IMAGE_PE) {
+		if (object->format == &pe_format) {
 			check_sections(object);
 			check_symbols(object);
 			check_functions(object);

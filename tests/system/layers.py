@@ -3,7 +3,7 @@
 
 Reads the table, then every include, and prints what does not fit: an include that points up or sideways, a folder without a
 row, a row without a folder, a room with too many files, rooms or modules (x.c and x.h) that include one another in a circle,
-and two files of one base name.
+two files of one base name, and code that asks for the kind of an object file.
 
     layers.py ROOT [--table FILE]
 """
@@ -139,6 +139,20 @@ def check_rooms(root, rows, complaints):
             complaints.append(f"{room}: {counts[room]} files; above {FILES_MAX} a room is two: divide it by subject")
 
 
+def check_kinds(root, complaints):
+    """Only the list of kinds and a format's own row name a kind of object file: others ask for traits."""
+    table = "work/types/image_kind.h"
+    text = open(os.path.join(root, table), encoding="utf-8").read()
+    kinds = re.findall(r"^\tX\((\w+), \w+, ", text, re.M)
+    if not kinds:
+        complaints.append(f"{table}: no rows of IMAGE_KINDS")
+    named = re.compile(rf"(?<!\.kind = )\bIMAGE_(?:{'|'.join(kinds)})\b")
+    for path in sources(root):
+        for number, line in enumerate(open(os.path.join(root, path), encoding="utf-8"), 1):
+            if kinds and named.search(line):
+                complaints.append(f"{path}:{number}: names a kind of object file: ask for a trait ({table}, source_format.h)")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root")
@@ -149,6 +163,7 @@ def main():
     graph = check_includes(args.root, closure(rows), complaints)
     check_circles(rows, graph, complaints)
     check_rooms(args.root, rows, complaints)
+    check_kinds(args.root, complaints)
     for complaint in complaints:
         print("layers:", complaint, file=sys.stderr)
     return 1 if complaints else 0

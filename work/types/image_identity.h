@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "work/types/image_kind.h"
+
 enum {
 	IMAGE_ID_MAX = 64,
 	IMAGE_NAME_SIZE = 256,
@@ -16,17 +18,6 @@ enum {
 
 /* Bytes that are hashed at most for a file that has no id, see identity.h. */
 #define IMAGE_HASH_MAX (4ULL << 30)
-
-enum image_kind {
-	IMAGE_OTHER, /* not an object file: no error, most files are not */
-	IMAGE_ELF,
-	IMAGE_MACHO,
-	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
-	IMAGE_GSYM_FILE, /* a GSYM file */
-	IMAGE_PE,        /* PE (COFF): Windows and EFI */
-	IMAGE_PDB,       /* debug data of a PE file, by Microsoft's linker and others */
-	IMAGE_KIND_LAST = IMAGE_PDB,
-};
 
 struct image_identity {
 	enum image_kind kind;

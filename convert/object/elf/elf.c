@@ -6,7 +6,6 @@
  */
 #include "convert/object/elf/elf.h"
 
-#include "convert/object/source_format.h"
 #include "work/types/go_id.h"
 #include "gsym/base/diag.h"
 
@@ -19,10 +18,7 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-static const struct {
-	uint16_t machine;
-	const char *arch;
-} machines[] = {
+static const struct machine_name machines[] = {
 	{EM_386, "i386"},
 	{EM_X86_64, "x86_64"},
 	{EM_ARM, "arm"},
@@ -43,10 +39,9 @@ static const struct {
 
 static void set_arch(struct object_file *object, uint16_t machine)
 {
-	snprintf(object->arch, sizeof(object->arch), "em-%u", machine);
-	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
-		if (machines[i].machine == machine)
-			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
+	char other[sizeof(object->arch)];
+	snprintf(other, sizeof(other), "em-%u", machine);
+	object_set_arch(object, machines, ARRAY_SIZE(machines), machine, other);
 }
 
 static int read_header(struct object_file *object, struct gsym_diag *diag)
@@ -63,7 +58,11 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 				number ? elf_errmsg(number)
 				       : "unknown class, byte order or version, at offset 0x4");
 	}
-	object->elf = elf;
+	if (object_new_own(object, sizeof(struct elf), diag)) {
+		elf_end(elf);
+		return -ENOMEM;
+	}
+	elf_of(object)->handle = elf;
 	object->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
 	object->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
 	object->relocatable = ehdr.e_type == ET_REL;
@@ -77,11 +76,11 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 static int read_segments(struct object_file *object)
 {
 	size_t n = 0;
-	if (elf_getphdrnum(object->elf, &n))
+	if (elf_getphdrnum(elf_of(object)->handle, &n))
 		return 0;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
-		if (!gelf_getphdr(object->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
+		if (!gelf_getphdr(elf_of(object)->handle, (int)i, &phdr) || phdr.p_type != PT_LOAD)
 			continue;
 		if (!object->has_base)
 			object->base_address = phdr.p_vaddr;
@@ -95,11 +94,6 @@ static int read_segments(struct object_file *object)
 }
 
 /* ---- Sections ---- */
-
-static bool span_inside(const struct object_file *object, uint64_t off, uint64_t size)
-{
-	return off <= object->map_size && size <= object->map_size - off;
-}
 
 /* SHF_COMPRESSED: Elf32_Chdr is type, size, align; Elf64_Chdr has a reserved word after the type. */
 static void section_read_chdr(struct object_section *s, const struct object_file *object)
@@ -127,11 +121,11 @@ static void lay_out(struct object_file *object, struct object_section *s, const 
 {
 	uint64_t align = shdr->sh_addralign ? shdr->sh_addralign : 1, at;
 	if (!(shdr->sh_flags & SHF_ALLOC) || align & (align - 1) ||
-	    __builtin_add_overflow(object->laid_out, align - 1, &at))
+	    __builtin_add_overflow(elf_of(object)->laid_out, align - 1, &at))
 		return;
 	s->addr = at & -align;
-	if (__builtin_add_overflow(s->addr, s->size, &object->laid_out))
-		object->laid_out = UINT64_MAX;
+	if (__builtin_add_overflow(s->addr, s->size, &elf_of(object)->laid_out))
+		elf_of(object)->laid_out = UINT64_MAX;
 }
 
 static int add_section(struct object_file *object, const char *name, const GElf_Shdr *shdr)
@@ -144,27 +138,24 @@ static int add_section(struct object_file *object, const char *name, const GElf_
 		.allocated = shdr->sh_flags & SHF_ALLOC,
 		.code = (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR),
 	};
-	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size &&
-	    span_inside(object, shdr->sh_offset, shdr->sh_size))
-		s.raw = (struct span){object->map + shdr->sh_offset, shdr->sh_size};
+	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size)
+		s.raw = object_span(object, shdr->sh_offset, shdr->sh_size);
 	s.full_size = s.raw.size;
 	if (s.raw.size && (shdr->sh_flags & SHF_COMPRESSED))
 		section_read_chdr(&s, object);
-	else
-		section_read_zdebug(&s);
 	if (object->relocatable)
 		lay_out(object, &s, shdr);
-	int err = object_add_code(object, &s);
-	return err ? err : vec_push(&object->sections, s);
+	return object_add_section(object, &s);
 }
 
 /* Recorded, because every relocation table needs the one of its symbol table. */
 static void note_index_table(struct object_file *object, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	if (shdr->sh_type != SHT_SYMTAB_SHNDX || object->n_index_tables == ARRAY_SIZE(object->index_tables))
+	if (shdr->sh_type != SHT_SYMTAB_SHNDX ||
+	    elf_of(object)->n_index_tables == ARRAY_SIZE(elf_of(object)->index_tables))
 		return;
-	object->index_tables[object->n_index_tables].symtab = shdr->sh_link;
-	object->index_tables[object->n_index_tables++].section = elf_ndxscn(scn);
+	elf_of(object)->index_tables[elf_of(object)->n_index_tables].symtab = shdr->sh_link;
+	elf_of(object)->index_tables[elf_of(object)->n_index_tables++].section = elf_ndxscn(scn);
 }
 
 static int read_sections(struct object_file *object, struct gsym_diag *diag)
@@ -176,15 +167,15 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 	 * libelf takes it from the headers if it has read them, else from a descriptor, and a file in memory
 	 * has none.
 	 */
-	gelf_getshdr(elf_getscn(object->elf, 0), &first);
-	if (elf_getshdrstrndx(object->elf, &names))
+	gelf_getshdr(elf_getscn(elf_of(object)->handle, 0), &first);
+	if (elf_getshdrstrndx(elf_of(object)->handle, &names))
 		return 0; /* no section names: nothing can be found */
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(object)->handle, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr)) /* keep the index of later sections */
 			shdr = (GElf_Shdr){0};
 		note_index_table(object, scn, &shdr);
-		const char *name = elf_strptr(object->elf, names, shdr.sh_name);
+		const char *name = elf_strptr(elf_of(object)->handle, names, shdr.sh_name);
 		if (add_section(object, name ? name : "", &shdr))
 			return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	}
@@ -206,11 +197,8 @@ static bool is_note(const GElf_Nhdr *note, uint32_t type, const char *name, cons
 /* The first of each kind counts. */
 static void take_note(struct object_file *object, const GElf_Nhdr *note, const char *name, const char *desc)
 {
-	if (!object->id_size && is_note(note, NT_GNU_BUILD_ID, name, "GNU") &&
-	    note->n_descsz <= IMAGE_ID_MAX) {
-		memcpy(object->id, desc, note->n_descsz);
-		object->id_size = note->n_descsz;
-	}
+	if (!object->id_size && is_note(note, NT_GNU_BUILD_ID, name, "GNU"))
+		object_set_id(object, desc, note->n_descsz);
 	if (!*object->go_id && is_note(note, NT_GO_BUILD_ID, name, go_owner) &&
 	    !go_id_parse(desc, note->n_descsz, object->go_id))
 		*object->go_id = 0;
@@ -233,28 +221,28 @@ static Elf_Type note_type(uint64_t align)
 /* Any note of any SHT_NOTE section: a kernel has its build id in .notes, after others. */
 static void take_notes_of_sections(struct object_file *object)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(object)->handle, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
-		    !span_inside(object, shdr.sh_offset, shdr.sh_size))
+		    !object_span(object, shdr.sh_offset, shdr.sh_size).data)
 			continue;
-		take_notes(object, elf_getdata_rawchunk(object->elf, (int64_t)shdr.sh_offset, shdr.sh_size,
-							note_type(shdr.sh_addralign)));
+		take_notes(object, elf_getdata_rawchunk(elf_of(object)->handle, (int64_t)shdr.sh_offset,
+							shdr.sh_size, note_type(shdr.sh_addralign)));
 	}
 }
 
 static void take_notes_of_segments(struct object_file *object)
 {
 	size_t n = 0;
-	if (elf_getphdrnum(object->elf, &n))
+	if (elf_getphdrnum(elf_of(object)->handle, &n))
 		return;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
-		if (!gelf_getphdr(object->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
-		    !span_inside(object, phdr.p_offset, phdr.p_filesz))
+		if (!gelf_getphdr(elf_of(object)->handle, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
+		    !object_span(object, phdr.p_offset, phdr.p_filesz).data)
 			continue;
-		take_notes(object, elf_getdata_rawchunk(object->elf, (int64_t)phdr.p_offset, phdr.p_filesz,
-							note_type(phdr.p_align)));
+		take_notes(object, elf_getdata_rawchunk(elf_of(object)->handle, (int64_t)phdr.p_offset,
+							phdr.p_filesz, note_type(phdr.p_align)));
 	}
 }
 
@@ -296,8 +284,7 @@ static int elf_read(struct object_file *object, struct gsym_diag *diag)
 
 static void elf_close(struct object_file *object)
 {
-	elf_end(object->elf);
-	object->elf = NULL;
+	elf_end(elf_of(object)->handle);
 }
 
 static bool elf_has_symbols(struct object_file *object)
@@ -307,6 +294,8 @@ static bool elf_has_symbols(struct object_file *object)
 
 const struct source_format elf_format = {
 	.kind = IMAGE_ELF,
+	.companion = COMPANION_DEBUG_FILE,
+	.has_fragments = true,
 	.probe = elf_probe,
 	.read = elf_read,
 	.close = elf_close,
@@ -314,4 +303,5 @@ const struct source_format elf_format = {
 	.load_symbols = elf_load_symbols,
 	.load_plt = elf_load_plt,
 	.relocate = elf_relocate,
+	.own_name = elf_own_name,
 };

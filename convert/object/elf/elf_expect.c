@@ -16,10 +16,10 @@ static bool expect_sections(struct object_file *object, const GElf_Ehdr *ehdr)
 	if (!ehdr->e_shoff)
 		return false;
 	/* The number of very many sections is in the first header. */
-	if (elf_getshdrnum(object->elf, &n) || n < 1)
+	if (elf_getshdrnum(elf_of(object)->handle, &n) || n < 1)
 		n = ehdr->e_shnum ? ehdr->e_shnum : 1;
 	object_expect(object, "section headers", 0, ehdr->e_shoff, n * ehdr->e_shentsize);
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(object)->handle, scn));) {
 		GElf_Shdr shdr;
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type != SHT_NOBITS && shdr.sh_type != SHT_NULL)
 			object_expect(object, "section", (unsigned)elf_ndxscn(scn), shdr.sh_offset,
@@ -31,11 +31,11 @@ static bool expect_sections(struct object_file *object, const GElf_Ehdr *ehdr)
 static void expect_segments(struct object_file *object)
 {
 	size_t n = 0;
-	if (elf_getphdrnum(object->elf, &n))
+	if (elf_getphdrnum(elf_of(object)->handle, &n))
 		return;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
-		if (gelf_getphdr(object->elf, (int)i, &phdr) && phdr.p_type != PT_NULL)
+		if (gelf_getphdr(elf_of(object)->handle, (int)i, &phdr) && phdr.p_type != PT_NULL)
 			object_expect(object, "segment", (unsigned)i + 1, phdr.p_offset, phdr.p_filesz);
 	}
 }
@@ -43,7 +43,7 @@ static void expect_segments(struct object_file *object)
 void elf_expect(struct object_file *object)
 {
 	GElf_Ehdr ehdr;
-	if (!gelf_getehdr(object->elf, &ehdr))
+	if (!gelf_getehdr(elf_of(object)->handle, &ehdr))
 		return;
 	if (ehdr.e_phoff && ehdr.e_phnum != PN_XNUM)
 		object_expect(object, "program headers", 0, ehdr.e_phoff,

@@ -1,5 +1,7 @@
 #include "convert/object/elf/elf_symbol.h"
 
+#include "convert/object/elf/elf.h"
+
 #include <errno.h>
 
 #include "work/types/machine_fault.h"
@@ -19,9 +21,10 @@ Elf_Data *elf_table(const struct object_file *object, Elf_Scn *scn)
 
 Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab)
 {
-	for (unsigned i = 0; i < object->n_index_tables; i++)
-		if (object->index_tables[i].symtab == elf_ndxscn(symtab))
-			return elf_table(object, elf_getscn(object->elf, object->index_tables[i].section));
+	for (unsigned i = 0; i < elf_of(object)->n_index_tables; i++)
+		if (elf_of(object)->index_tables[i].symtab == elf_ndxscn(symtab))
+			return elf_table(object, elf_getscn(elf_of(object)->handle,
+							    elf_of(object)->index_tables[i].section));
 	return NULL;
 }
 

@@ -55,7 +55,7 @@ static int add_symbol(struct object_file *object, const struct object_file *sour
 	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
 		return 0; /* an absolute symbol is a number, even if it looks like an address */
 	uint64_t value = descriptor_code(object, sym->st_value + section);
-	bool dotted = func && object->opd && is_dotted(name);
+	bool dotted = func && elf_of(object)->opd && is_dotted(name);
 	struct symbol s = {
 		.addr = code_address(object, sym, value),
 		.size = sym->st_size,
@@ -100,7 +100,7 @@ static bool is_near(struct object_file *object, const GElf_Sym *sym, uint64_t se
 static struct span string_table(struct object_file *source, size_t index)
 {
 	GElf_Shdr shdr;
-	Elf_Scn *scn = elf_getscn(source->elf, index);
+	Elf_Scn *scn = elf_getscn(elf_of(source)->handle, index);
 	Elf_Data *data =
 		scn && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB ? elf_table(source, scn) : NULL;
 	const uint8_t *last =
@@ -119,7 +119,7 @@ static int load_table(struct object_file *object, struct object_file *source, El
 		object->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
 		return 0;
 	}
-	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
+	size_t n = data->d_size / gelf_fsize(elf_of(source)->handle, ELF_T_SYM, 1, EV_CURRENT);
 	struct span strings = string_table(source, shdr->sh_link);
 	struct name_budget names = name_budget_of(data->d_size + strings.size);
 	for (size_t i = 1; i < n; i++) {
@@ -172,7 +172,7 @@ static int symbols_drop_known(struct object_file *object, size_t first)
 /* The first section of that type; the gABI allows one. Many that share their bytes would cost time. */
 static int load_first_table(struct object_file *object, struct object_file *source, uint32_t type)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(source)->handle, scn));) {
 		GElf_Shdr shdr;
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size)
 			return load_table(object, source, scn, &shdr);
@@ -184,7 +184,8 @@ int elf_load_symbols(struct object_file *object, struct object_file *const *sour
 {
 	int err = descriptors_open(object);
 	for (size_t i = 0; i < n_sources && !err && !object->symbols.n && !object->passed_by; i++)
-		err = load_first_table(object, sources[i], SHT_SYMTAB);
+		if (sources[i]->format == &elf_format)
+			err = load_first_table(object, sources[i], SHT_SYMTAB);
 	if (err)
 		return err;
 	size_t first = object->symbols.n;

@@ -18,21 +18,21 @@ int descriptors_open(struct object_file *object)
 {
 	GElf_Ehdr ehdr;
 	uint64_t skipped = 0; /* TOC pointers, which are not used */
-	if (object->opd || object->machine != EM_PPC64 || !gelf_getehdr(object->elf, &ehdr) ||
-	    (ehdr.e_flags & EF_PPC64_ABI) == 2)
+	if (elf_of(object)->opd || object->machine != EM_PPC64 ||
+	    !gelf_getehdr(elf_of(object)->handle, &ehdr) || (ehdr.e_flags & EF_PPC64_ABI) == 2)
 		return 0;
 	struct object_section *s = object_section(object, ".opd");
 	if (!s || s->code || section_load(s))
 		return 0;
 	if (object->relocatable && elf_relocate(object, s, &skipped))
 		return -ENOMEM;
-	object->opd = s;
+	elf_of(object)->opd = s;
 	return 0;
 }
 
 uint64_t descriptor_code(const struct object_file *object, uint64_t addr)
 {
-	const struct object_section *s = object->opd;
+	const struct object_section *s = elf_of(object)->opd;
 	if (!s || addr < s->addr || addr - s->addr >= s->data.size)
 		return addr;
 	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
@@ -63,7 +63,7 @@ static bool has_dotted(const struct object_file *object, const struct keyed *dot
 
 int descriptors_join(struct object_file *object)
 {
-	if (!object->opd || object->symbols.n > UINT32_MAX)
+	if (!elf_of(object)->opd || object->symbols.n > UINT32_MAX)
 		return 0;
 	CLEANUP(freep) struct keyed *dotted = malloc((object->symbols.n + 1) * sizeof(*dotted));
 	size_t n = 0, kept = 0, end = object->symbols.n;

@@ -145,7 +145,7 @@ static bool is_dynamic_relocations(const GElf_Shdr *shdr)
 static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 {
 	const struct relocations *last = p->tables.n ? &p->tables.v[p->tables.n - 1] : NULL;
-	Elf_Scn *scn = elf_getscn(p->object->elf, link);
+	Elf_Scn *scn = elf_getscn(elf_of(p->object)->handle, link);
 	GElf_Shdr shdr;
 	ret->link = link;
 	if (last && last->link == link) {
@@ -188,7 +188,7 @@ static void read_dynamic(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 static int read_tables(struct plt *p)
 {
 	int err = 0;
-	for (Elf_Scn *scn = NULL; !err && (scn = elf_nextscn(p->object->elf, scn));) {
+	for (Elf_Scn *scn = NULL; !err && (scn = elf_nextscn(elf_of(p->object)->handle, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr))
 			continue;
@@ -283,7 +283,7 @@ static const char *symbol_name(const struct plt *p, const struct relocations *t,
 	GElf_Sym sym;
 	if (!t->symbols || symbol > INT32_MAX || !gelf_getsym(t->symbols, (int)symbol, &sym) || !sym.st_name)
 		return NULL;
-	return elf_strptr(p->object->elf, t->strings, sym.st_name);
+	return elf_strptr(elf_of(p->object)->handle, t->strings, sym.st_name);
 }
 
 static int name_resolver(struct plt *p, const struct plt_slot *slot, const char **ret)
@@ -459,7 +459,7 @@ static void describe_machine(struct plt *p)
 	bool big = object->big_endian, little_code = false;
 	if (object->machine == EM_AARCH64 || object->machine == EM_RISCV)
 		little_code = true;
-	if (object->machine == EM_ARM && gelf_getehdr(object->elf, &ehdr))
+	if (object->machine == EM_ARM && gelf_getehdr(elf_of(object)->handle, &ehdr))
 		little_code = ehdr.e_flags & EF_ARM_BE8;
 	p->machine = (struct stub_machine){
 		.machine = object->machine,

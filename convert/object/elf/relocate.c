@@ -312,16 +312,16 @@ static int make_writable(struct object_section *section)
 /* Whether a table may be applied: tables that share their bytes could multiply the work. */
 static bool take_table(struct object_file *object, const GElf_Shdr *shdr)
 {
-	if (shdr->sh_size > object->map_size - object->relocations)
+	if (shdr->sh_size > object->map_size - elf_of(object)->relocations)
 		return false;
-	object->relocations += shdr->sh_size;
+	elf_of(object)->relocations += shdr->sh_size;
 	return true;
 }
 
 int elf_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped)
 {
 	size_t index = (size_t)(section - object->sections.v) + 1;
-	for (Elf_Scn *scn = NULL; section->data.size && (scn = elf_nextscn(object->elf, scn));) {
+	for (Elf_Scn *scn = NULL; section->data.size && (scn = elf_nextscn(elf_of(object)->handle, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type != SHT_RELA && shdr.sh_type != SHT_REL) ||
 		    shdr.sh_info != index)
@@ -334,7 +334,7 @@ int elf_relocate(struct object_file *object, struct object_section *section, uin
 			++*ret_skipped;
 			continue;
 		}
-		Elf_Scn *symtab = elf_getscn(object->elf, shdr.sh_link);
+		Elf_Scn *symtab = elf_getscn(elf_of(object)->handle, shdr.sh_link);
 		struct relocation_table t = {
 			.object = object,
 			.relocations = elf_table(object, scn),

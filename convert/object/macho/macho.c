@@ -6,7 +6,6 @@
  */
 #include "convert/object/macho/macho.h"
 
-#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -162,17 +161,14 @@ static int add_section(struct object_file *object, struct cursor *c, bool wide)
 	s.code = flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS);
 	s.allocated = strcmp(segment, "__DWARF") != 0;
 	/* A dSYM has headers for all sections but the content of debug sections only. */
-	if (has_bytes(flags) && off && off <= object->map_size && s.size <= object->map_size - off)
-		s.raw = (struct span){object->map + off, s.size};
+	if (has_bytes(flags) && off)
+		s.raw = object_span(object, off, s.size);
 	if (!s.name)
 		return -ENOMEM;
-	section_read_zdebug(&s);
-	if (object_add_code(object, &s))
-		return -ENOMEM;
 	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
-	    vec_push(&object->macho->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
+	    vec_push(&macho_of(object)->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
 		return -ENOMEM;
-	return vec_push(&object->sections, s);
+	return object_add_section(object, &s);
 }
 
 static int read_segment(struct object_file *object, struct cursor *c, bool wide)
@@ -188,12 +184,12 @@ static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 	cursor_skip(c, 4);
 	if (!cursor_ok(c) || !cursor_can_hold(c, n, wide ? SECTION_64_SIZE : SECTION_32_SIZE))
 		return -EBADMSG;
-	if (strcmp(name, "__TEXT") == 0 && !object->macho->has_text_addr) {
-		object->macho->has_text_addr = object->has_base = true;
-		object->macho->text_addr = object->base_address = addr;
+	if (strcmp(name, "__TEXT") == 0 && !macho_of(object)->has_text_addr) {
+		macho_of(object)->has_text_addr = object->has_base = true;
+		macho_of(object)->text_addr = object->base_address = addr;
 	}
-	if (object->macho->file_type != MH_DYLIB_STUB &&
-	    (object->macho->file_type != MH_DSYM || strcmp(name, "__DWARF") == 0))
+	if (macho_of(object)->file_type != MH_DYLIB_STUB &&
+	    (macho_of(object)->file_type != MH_DSYM || strcmp(name, "__DWARF") == 0))
 		object_expect(object, "segment", 0, off, size);
 	/* File offsets as the kernel maps them: of the fat file, not of its slice. */
 	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(object->map - object->file.data), &off);
@@ -215,10 +211,8 @@ static struct macho_part take_part(struct cursor *c)
 static void read_uuid(struct object_file *object, struct cursor *c)
 {
 	const uint8_t *uuid = cursor_take(c, UUID_SIZE);
-	if (!uuid || object->id_size)
-		return;
-	memcpy(object->id, uuid, UUID_SIZE);
-	object->id_size = UUID_SIZE;
+	if (uuid && !object->id_size)
+		object_set_id(object, uuid, UUID_SIZE);
 }
 
 /* The name's offset counts from the command number. One that lies outside is none. */
@@ -231,13 +225,13 @@ static void read_install_name(struct object_file *object, struct cursor *c)
 	cursor_skip(&name, at - 12);
 	const char *text = cursor_str(&name);
 	if (cursor_ok(&name))
-		object->macho->install_name = text;
+		macho_of(object)->install_name = text;
 }
 
 /* Reads one command; @c is its content after the command number and size. */
 static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
-	struct macho *m = object->macho;
+	struct macho *m = macho_of(object);
 	uint64_t size;
 	switch (command & ~(uint32_t)LC_REQUIRED_BY_DYLD) {
 	case LC_SEGMENT: return read_segment(object, c, false);
@@ -291,9 +285,8 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 {
 	struct span bytes = {object->map, object->map_size};
 	bool big = false, wide = false;
-	object->macho = calloc(1, sizeof(*object->macho));
-	if (!object->macho)
-		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	if (object_new_own(object, sizeof(struct macho), diag))
+		return -ENOMEM;
 	if (!thin_order(bytes, &big, &wide) || bytes.size < (wide ? HEADER_64_SIZE : HEADER_32_SIZE))
 		return diag_set(diag, -ENOEXEC, "%s: not a Mach-O file", object->path);
 	object->big_endian = big;
@@ -301,7 +294,7 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 	macho_arch_name(bytes, object->arch);
 	struct cursor c = cursor_new(bytes.data, bytes.size, big);
 	cursor_skip(&c, 12);
-	object->macho->file_type = cursor_u32(&c);
+	macho_of(object)->file_type = cursor_u32(&c);
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
 	if (size > cursor_left(&c))
@@ -316,23 +309,32 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 
 static void macho_close(struct object_file *object)
 {
-	if (object->macho)
-		vec_free(&object->macho->stubs);
-	free(object->macho);
-	object->macho = NULL;
+	vec_free(&macho_of(object)->stubs);
 }
 
 static bool macho_has_symbols(struct object_file *object)
 {
-	return object->macho->symbols.size != 0;
+	return macho_of(object)->symbols.size != 0;
+}
+
+static bool macho_own_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
+{
+	const char *name = macho_of(object)->install_name, *slash = name ? strrchr(name, '/') : NULL;
+	return object_take_name(slash ? slash + 1 : name, ret);
 }
 
 const struct source_format macho_format = {
 	.kind = IMAGE_MACHO,
+	.companion = COMPANION_DSYM,
+	.keeps_rows = true,
+	.keeps_code_at_0 = true,
+	.chains_pointers = true,
+	.go_id_in_code = true,
 	.probe = macho_is_thin,
 	.read = macho_read,
 	.close = macho_close,
 	.has_symbols = macho_has_symbols,
 	.load_symbols = macho_load_symbols,
 	.load_plt = macho_load_plt,
+	.own_name = macho_own_name,
 };

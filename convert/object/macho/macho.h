@@ -6,8 +6,10 @@
 #define CONVERT_OBJECT_MACHO_MACHO_H
 
 #include "convert/object/object_file.h"
+#include "convert/object/source_format.h"
 #include "convert/record/budget.h"
 #include "gsym/base/cursor.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	MACHO_NAME_SIZE = 16, /* of segments and sections; not terminated when full */
@@ -37,6 +39,12 @@ struct macho {
 	struct name_budget names; /* of @strings, which many symbols may share */
 	VEC(struct macho_stubs) stubs;
 };
+
+static inline struct macho *macho_of(const struct object_file *object)
+{
+	invariant(object->format == &macho_format);
+	return object->own;
+}
 
 /* Whether @data begins like a Mach-O file for one architecture. */
 bool macho_is_thin(struct span data);

@@ -20,13 +20,6 @@ enum {
 				share prefixes */
 };
 
-static struct span part_bytes(const struct object_file *object, uint64_t off, uint64_t size)
-{
-	if (off > object->map_size || size > object->map_size - off)
-		return (struct span){0};
-	return (struct span){object->map + off, size};
-}
-
 static size_t nlist_size(const struct object_file *object)
 {
 	return object->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE;
@@ -34,9 +27,9 @@ static size_t nlist_size(const struct object_file *object)
 
 bool macho_read_symbol(const struct object_file *object, uint64_t i, struct macho_symbol *ret)
 {
-	const struct macho *m = object->macho;
+	const struct macho *m = macho_of(object);
 	size_t size = nlist_size(object);
-	struct span table = part_bytes(object, m->symbols.off, m->symbols.size * size);
+	struct span table = object_span(object, m->symbols.off, m->symbols.size * size);
 	if (i >= m->symbols.size || !table.data)
 		return false;
 	struct cursor c = cursor_new(table.data + i * size, size, object->big_endian);
@@ -50,8 +43,8 @@ bool macho_read_symbol(const struct object_file *object, uint64_t i, struct mach
 
 const char *macho_symbol_text(const struct object_file *object, const struct macho_symbol *symbol)
 {
-	struct macho *m = object->macho;
-	struct span strings = part_bytes(object, m->strings.off, m->strings.size);
+	struct macho *m = macho_of(object);
+	struct span strings = object_span(object, m->strings.off, m->strings.size);
 	if (symbol->name >= strings.size)
 		return "";
 	const uint8_t *text = strings.data + symbol->name;
@@ -71,7 +64,7 @@ bool macho_is_defined(const struct macho_symbol *symbol)
 
 static bool is_code(const struct object_file *object, uint64_t addr)
 {
-	const struct macho *m = object->macho;
+	const struct macho *m = macho_of(object);
 	return (!m->has_text_addr || addr >= m->text_addr) && ranges_find(&object->text, addr);
 }
 
@@ -131,7 +124,7 @@ static int load_table(struct object_file *object, const struct object_file *sour
 		if (*name)
 			err = add_symbol(object, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
 	}
-	object->symbols_damaged |= source->macho->symbols.size && !macho_read_symbol(source, 0, &s);
+	object->symbols_damaged |= macho_of(source)->symbols.size && !macho_read_symbol(source, 0, &s);
 	free(known.v);
 	return err;
 }
@@ -148,7 +141,7 @@ static int add_export(void *user, const char *name, uint64_t off)
 {
 	struct export_list *e = user;
 	uint64_t addr;
-	if (__builtin_add_overflow(e->object->macho->text_addr, off, &addr) || !is_code(e->object, addr) ||
+	if (__builtin_add_overflow(macho_of(e->object)->text_addr, off, &addr) || !is_code(e->object, addr) ||
 	    is_known(&e->known, addr))
 		return 0;
 	name += *name == '_';
@@ -162,8 +155,8 @@ static int add_export(void *user, const char *name, uint64_t off)
 
 static int load_exports(struct object_file *object, const struct object_file *source)
 {
-	const struct macho *m = source->macho;
-	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
+	const struct macho *m = macho_of(source);
+	struct span trie = object_span(source, m->exports.off, m->exports.size);
 	if (!trie.size)
 		return 0;
 	struct export_list e = {.object = object, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
@@ -199,8 +192,8 @@ static int add_stub(struct object_file *object, const struct object_file *source
 /* Appends the stubs that @source has. */
 static int load_stubs(struct object_file *object, const struct object_file *source)
 {
-	const struct macho *m = source->macho;
-	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
+	const struct macho *m = macho_of(source);
+	struct span table = object_span(source, m->indirect.off, m->indirect.size * 4);
 	uint64_t names = source->map_size,
 		 entries = table.size / 4; /* no more stubs than the table has entries */
 	int err = 0;
@@ -220,7 +213,7 @@ int macho_load_plt(struct object_file *object, const struct object_file *symtab)
 	size_t before = object->symbols.n;
 	int err = load_stubs(object, object);
 	bool none = object->symbols.n == before;
-	return !err && none && symtab && symtab->macho ? load_stubs(object, symtab) : err;
+	return !err && none && symtab && symtab->format == &macho_format ? load_stubs(object, symtab) : err;
 }
 
 /* ---- Function starts ---- */
@@ -228,8 +221,8 @@ int macho_load_plt(struct object_file *object, const struct object_file *symtab)
 /* ULEB128 differences between addresses, starting at __TEXT, terminated by 0. */
 static int load_starts(struct object_file *object, const struct object_file *source)
 {
-	const struct macho *m = source->macho;
-	struct span bytes = part_bytes(source, m->starts.off, m->starts.size);
+	const struct macho *m = macho_of(source);
+	struct span bytes = object_span(source, m->starts.off, m->starts.size);
 	struct cursor c = cursor_new(bytes.data, bytes.size, object->big_endian);
 	uint64_t addr = m->text_addr, delta;
 	bool thumb = strncmp(object->arch, "armv", 4) == 0; /* bit 0 marks Thumb functions */
@@ -246,10 +239,10 @@ int macho_load_symbols(struct object_file *object, struct object_file *const *so
 	bool itself = false;
 	int err = 0;
 	for (size_t i = 0; i < n_sources && !err; i++)
-		if (sources[i]->macho)
+		if (sources[i]->format == &macho_format)
 			err = load_table(object, sources[i]);
 	for (size_t i = 0; i < n_sources && !err; i++) {
-		if (!sources[i]->macho)
+		if (sources[i]->format != &macho_format)
 			continue;
 		itself |= sources[i] == object;
 		err = load_exports(object, sources[i]);

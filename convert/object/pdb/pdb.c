@@ -3,7 +3,8 @@
  */
 #include "convert/object/pdb/pdb.h"
 
-#include "convert/object/source_format.h"
+#include "convert/object/pe/pe.h"
+
 #include "gsym/base/diag.h"
 
 #include <errno.h>
@@ -42,10 +43,9 @@ static int pdb_read(struct object_file *object, struct gsym_diag *diag)
 	const struct refused_format *other = find_refused(file);
 	if (other)
 		return diag_set(diag, -ENOTSUP, "%s: %s", object->path, other->what);
-	object->pdb = calloc(1, sizeof(*object->pdb));
-	if (!object->pdb)
-		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
-	int err = msf_open(file, &object->pdb->msf, diag);
+	if (object_new_own(object, sizeof(struct pdb), diag))
+		return -ENOMEM;
+	int err = msf_open(file, &pdb_of(object)->msf, diag);
 	if (err)
 		return diag_prefix(diag, err, "%s", object->path);
 	err = pdb_read_info(object, diag);
@@ -57,9 +57,7 @@ static int pdb_read(struct object_file *object, struct gsym_diag *diag)
 
 static void pdb_close(struct object_file *object)
 {
-	struct pdb *pdb = object->pdb;
-	if (!pdb)
-		return;
+	struct pdb *pdb = pdb_of(object);
 	msf_close(&pdb->msf);
 	pdb_bytes_free(&pdb->module_bytes);
 	pdb_bytes_free(&pdb->symbol_bytes);
@@ -68,27 +66,37 @@ static void pdb_close(struct object_file *object)
 	vec_free(&pdb->original);
 	vec_free(&pdb->omap);
 	vec_free(&pdb->blocks);
-	free(pdb);
-	object->pdb = NULL;
+}
+
+int pdb_check_age(const struct object_file *pe, const struct object_file *pdb, struct gsym_diag *diag)
+{
+	if (pe->format != &pe_format || !pe->id_size || pe_of(pe)->pdb_age == pdb_of(pdb)->age)
+		return 0;
+	return diag_set(diag, -EINVAL,
+			"%s: its age, %u, is not that which %s names, %u: it was written by another link",
+			pdb->path, pdb_of(pdb)->age, pe->path, pe_of(pe)->pdb_age);
 }
 
 int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes *ret)
 {
 	uint32_t size;
-	int err = number == STREAM_NONE ? -ENOENT : msf_stream_size(&pdb->pdb->msf, number, &size);
-	return err ? err : msf_read(&pdb->pdb->msf, number, 0, size, ret);
+	int err = number == STREAM_NONE ? -ENOENT : msf_stream_size(&pdb_of(pdb)->msf, number, &size);
+	return err ? err : msf_read(&pdb_of(pdb)->msf, number, 0, size, ret);
 }
 
 static bool pdb_has_symbols(struct object_file *object)
 {
-	return object->pdb->symbols_stream != STREAM_NONE;
+	return pdb_of(object)->symbols_stream != STREAM_NONE;
 }
 
 const struct source_format pdb_format = {
 	.kind = IMAGE_PDB,
+	.functions = FUNCTIONS_CODEVIEW,
 	.probe = pdb_probe,
 	.read = pdb_read,
 	.close = pdb_close,
 	.has_symbols = pdb_has_symbols,
 	.load_symbols = pdb_load_symbols,
+	.load = pdb_load,
+	.check_program = pdb_check_age,
 };

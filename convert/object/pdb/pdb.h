@@ -13,13 +13,14 @@
 
 #include "convert/object/object_file.h"
 #include "convert/object/pdb/msf.h"
+#include "convert/object/source_format.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	PDB_STREAM_INFO = 1,
 	PDB_STREAM_TYPES = 2, /* TPI */
 	PDB_STREAM_DBI = 3,
 	PDB_STREAM_IDS = 4, /* IPI */
-	PDB_GUID_SIZE = 16,
 };
 
 /* A compiland of the DBI stream. */
@@ -57,10 +58,9 @@ struct pdb_block {
 typedef VEC(struct pdb_block) pdb_blocks;
 
 struct pdb {
-	uint8_t guid[PDB_GUID_SIZE]; /* in the order of its text; all 0: none */
-	uint32_t age;                /* of the DBI stream, which is that in the PE file */
-	uint16_t machine;            /* IMAGE_FILE_MACHINE_; object->arch is that of the program */
-	uint32_t names_stream;       /* "/names": string table of C13 file names; STREAM_NONE: none */
+	uint32_t age;          /* of the DBI stream, which is that in the PE file */
+	uint16_t machine;      /* IMAGE_FILE_MACHINE_; object->arch is that of the program */
+	uint32_t names_stream; /* "/names": string table of C13 file names; STREAM_NONE: none */
 
 	/* Of pdb_load() */
 	bool loaded;
@@ -75,6 +75,12 @@ struct pdb {
 	pdb_omaps omap;        /* from the original image; ascending by from */
 	pdb_blocks blocks;     /* of the table back; ascending by source */
 };
+
+static inline struct pdb *pdb_of(const struct object_file *object)
+{
+	invariant(object->format == &pdb_format);
+	return object->own;
+}
 
 /*
  * Reads modules, sections and the OMAP tables of @pdb, and fills its sections and code ranges. Does nothing
@@ -123,7 +129,7 @@ struct object_file *pdb_find(const struct object_file *pe, const char *const *di
 /* The path of that file in a symbol store, NAME.pdb/GUIDage/NAME.pdb, cut to @size. False: @pe names none. */
 bool pdb_store_name(const struct object_file *pe, char *ret, size_t size);
 
-/* -EINVAL if @pe expects another age than @pdb has, else 0. */
+/* -EINVAL if @pe, when it is a PE file, expects another age than @pdb has, else 0. */
 int pdb_check_age(const struct object_file *pe, const struct object_file *pdb, struct gsym_diag *diag);
 
 /* ---- For the room ---- */

@@ -43,7 +43,7 @@ static int damaged(const struct object_file *object, int err, struct gsym_diag *
 /* -ENOENT: the stream is empty or missing, as in a file of types that a compiler shares. */
 static int read_header(const struct object_file *object, struct dbi_header *ret)
 {
-	const struct msf *msf = &object->pdb->msf;
+	const struct msf *msf = &pdb_of(object)->msf;
 	CLEANUP(pdb_bytes_free) struct pdb_bytes bytes = {.copy = NULL};
 	uint32_t size = 0;
 	int err = msf_stream_size(msf, PDB_STREAM_DBI, &size);
@@ -89,10 +89,10 @@ int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag)
 				object->path);
 	if (err)
 		return damaged(object, err, diag);
-	object->pdb->age = header.age;
-	object->pdb->machine = header.machine;
-	object->pdb->publics_stream = header.publics;
-	object->pdb->symbols_stream = header.symbols;
+	pdb_of(object)->age = header.age;
+	pdb_of(object)->machine = header.machine;
+	pdb_of(object)->publics_stream = header.publics;
+	pdb_of(object)->symbols_stream = header.symbols;
 	pe_set_machine(object, machine_of_program(header.machine));
 	return 0;
 }
@@ -103,7 +103,7 @@ static int read_substream(const struct object_file *object, const struct dbi_hea
 	uint64_t off = DBI_HEADER_SIZE;
 	for (enum substream s = SUBSTREAM_MODULES; s < which; s++)
 		off += header->sizes[s];
-	return msf_read(&object->pdb->msf, PDB_STREAM_DBI, off, header->sizes[which], ret);
+	return msf_read(&pdb_of(object)->msf, PDB_STREAM_DBI, off, header->sizes[which], ret);
 }
 
 /* ---- Modules ---- */
@@ -125,7 +125,7 @@ static int add_module(struct pdb *pdb, struct cursor *c)
 
 static int load_modules(struct object_file *object, const struct dbi_header *header)
 {
-	struct pdb *pdb = object->pdb;
+	struct pdb *pdb = pdb_of(object);
 	int err = read_substream(object, header, SUBSTREAM_MODULES, &pdb->module_bytes);
 	struct cursor c = cursor_new(pdb->module_bytes.bytes.data, pdb->module_bytes.bytes.size, false);
 	while (!err && cursor_can_hold(&c, 1, MODULE_SIZE))
@@ -135,7 +135,7 @@ static int load_modules(struct object_file *object, const struct dbi_header *hea
 
 int pdb_load(struct object_file *object, struct gsym_diag *diag)
 {
-	struct pdb *pdb = object->pdb;
+	struct pdb *pdb = pdb_of(object);
 	CLEANUP(pdb_bytes_free) struct pdb_bytes debug_header = {.copy = NULL};
 	struct dbi_header header = {0};
 	if (pdb->loaded)

@@ -57,21 +57,9 @@ static void read_names(struct pdb *pdb, struct cursor *c)
 	}
 }
 
-static void read_guid(struct object_file *object, const uint8_t *guid)
-{
-	static const uint8_t order[PDB_GUID_SIZE] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-	static const uint8_t none[PDB_GUID_SIZE];
-	for (size_t i = 0; i < PDB_GUID_SIZE; i++)
-		object->pdb->guid[i] = guid[order[i]];
-	if (!memcmp(guid, none, sizeof(none)))
-		return;
-	memcpy(object->id, object->pdb->guid, PDB_GUID_SIZE);
-	object->id_size = PDB_GUID_SIZE;
-}
-
 int pdb_read_info(struct object_file *object, struct gsym_diag *diag)
 {
-	struct pdb *pdb = object->pdb;
+	struct pdb *pdb = pdb_of(object);
 	CLEANUP(pdb_bytes_free) struct pdb_bytes info = {.copy = NULL};
 	uint32_t size = 0;
 	pdb->names_stream = STREAM_NONE;
@@ -84,14 +72,14 @@ int pdb_read_info(struct object_file *object, struct gsym_diag *diag)
 	struct cursor c = cursor_new(info.bytes.data, info.bytes.size, false);
 	uint32_t version = cursor_u32(&c);
 	cursor_skip(&c, 8); /* time, age */
-	const uint8_t *guid = cursor_take(&c, PDB_GUID_SIZE);
+	const uint8_t *guid = cursor_take(&c, GUID_SIZE);
 	if (!guid)
 		return diag_set(diag, -EBADMSG, "%s: the PDB stream (1) is damaged", object->path);
 	if (version < VERSION_VC70)
 		return diag_set(diag, -ENOTSUP,
 				"%s: a PDB of version %u, before Visual C++ 7.0, which has no GUID",
 				object->path, version);
-	read_guid(object, guid);
+	(void)object_set_guid(object, guid);
 	read_names(pdb, &c);
 	if (is_minimal(&c))
 		return diag_set(

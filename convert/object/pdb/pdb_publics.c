@@ -29,7 +29,7 @@ struct publics {
 
 static int add_named(struct publics *p, uint64_t addr, bool is_function, const char *name, size_t size)
 {
-	const char *plain = pe_plain_name(p->object, p->pdb->pdb->machine, name, size, true);
+	const char *plain = pe_plain_name(p->object, pdb_of(p->pdb)->machine, name, size, true);
 	if (!plain)
 		return -ENOMEM;
 	if (!*plain || !ranges_find(&p->object->text, addr))
@@ -86,7 +86,7 @@ static int add_publics(struct publics *p, struct span list)
 /* The symbols' stream, which their names are borrowed from, stays with the file. */
 static int load_records(const struct object_file *pdb, struct span *ret)
 {
-	struct pdb *p = pdb->pdb;
+	struct pdb *p = pdb_of(pdb);
 	int err = p->symbol_bytes.bytes.data ? 0 : pdb_stream(pdb, p->symbols_stream, &p->symbol_bytes);
 	*ret = p->symbol_bytes.bytes;
 	return err;
@@ -98,7 +98,7 @@ int pdb_add_publics(struct object_file *object, const struct object_file *pdb)
 	CLEANUP(pdb_bytes_free) struct pdb_bytes publics = {.copy = NULL};
 	int err = load_records(pdb, &p.symbols);
 	if (!err)
-		err = pdb_stream(pdb, pdb->pdb->publics_stream, &publics);
+		err = pdb_stream(pdb, pdb_of(pdb)->publics_stream, &publics);
 	if (!err)
 		err = known_addresses_make(object, &p.known);
 	if (!err)
@@ -113,7 +113,7 @@ int pdb_load_symbols(struct object_file *object, struct object_file *const *sour
 {
 	int err = 0;
 	for (size_t i = 0; i < n_sources && !err; i++)
-		if (sources[i]->pdb)
+		if (sources[i]->format == &pdb_format)
 			err = pdb_add_publics(object, sources[i]);
 	return err;
 }

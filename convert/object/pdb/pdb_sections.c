@@ -74,20 +74,18 @@ static int load_omap(struct object_file *object, struct span debug_header)
 	int err = listed_stream(object, debug_header, DEBUG_OMAP_FROM_SOURCE, &from);
 	if (!err)
 		err = listed_stream(object, debug_header, DEBUG_OMAP_TO_SOURCE, &to);
-	return err ? err : pdb_load_omap(object->pdb, from.bytes, to.bytes);
+	return err ? err : pdb_load_omap(pdb_of(object), from.bytes, to.bytes);
 }
 
 /* The sections of the object file, which has none of their bytes. */
 static int publish_sections(struct object_file *object)
 {
 	int err = 0;
-	for (size_t i = 0; i < object->pdb->sections.n && !err; i++) {
-		const struct pdb_section *from = &object->pdb->sections.v[i];
+	for (size_t i = 0; i < pdb_of(object)->sections.n && !err; i++) {
+		const struct pdb_section *from = &pdb_of(object)->sections.v[i];
 		struct object_section s = {.name = from->name, .addr = from->rva, .size = from->size};
 		pe_set_use(&s, from->flags);
-		err = vec_push(&object->sections, s);
-		if (!err)
-			err = object_add_code(object, &s);
+		err = object_add_section(object, &s);
 	}
 	ranges_normalize(&object->text);
 	return err;
@@ -101,12 +99,12 @@ static int move_code(struct object_file *object)
 {
 	for (size_t i = 0; i < object->sections.n; i++)
 		object->sections.v[i].code = false;
-	return pdb_move_code(object->pdb, &object->text);
+	return pdb_move_code(pdb_of(object), &object->text);
 }
 
 int pdb_load_sections(struct object_file *object, struct span debug_header, struct gsym_diag *diag)
 {
-	struct pdb *pdb = object->pdb;
+	struct pdb *pdb = pdb_of(object);
 	int err = load_sections(object, debug_header, DEBUG_SECTIONS, &pdb->sections);
 	if (!err)
 		err = load_omap(object, debug_header);
@@ -127,7 +125,7 @@ int pdb_load_sections(struct object_file *object, struct span debug_header, stru
 int pdb_place(const struct object_file *object, uint16_t section, uint32_t off, uint32_t size,
 	      pdb_pieces *ret)
 {
-	const struct pdb *pdb = object->pdb;
+	const struct pdb *pdb = pdb_of(object);
 	const pdb_sections *sections = pdb->original.n ? &pdb->original : &pdb->sections;
 	ret->n = 0;
 	if (!section || section > sections->n || off >= sections->v[section - 1].size)

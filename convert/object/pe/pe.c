@@ -3,7 +3,6 @@
  */
 #include "convert/object/pe/pe.h"
 
-#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/search.h"
 
@@ -29,16 +28,9 @@ enum {
 
 /* ---- Bytes ---- */
 
-static struct span file_bytes(const struct object_file *object, uint64_t off, uint64_t size)
-{
-	if (off > object->map_size || size > object->map_size - off)
-		return (struct span){0};
-	return (struct span){object->map + off, size};
-}
-
 struct span pe_bytes(const struct object_file *object, uint64_t rva)
 {
-	const struct pe *pe = object->pe;
+	const struct pe *pe = pe_of(object);
 	size_t i = PARTITION_POINT(0, pe->pieces.n, mid, pe->pieces.v[mid].rva <= rva);
 	const struct pe_piece *p = i ? &pe->pieces.v[i - 1] : NULL;
 	if (!p || rva - p->rva >= p->bytes.size)
@@ -48,7 +40,7 @@ struct span pe_bytes(const struct object_file *object, uint64_t rva)
 
 struct span pe_directory_bytes(const struct object_file *object, unsigned index)
 {
-	const struct pe_directory *d = &object->pe->directories[index];
+	const struct pe_directory *d = &pe_of(object)->directories[index];
 	struct span bytes = d->rva ? pe_bytes(object, d->rva) : (struct span){0};
 	bytes.size = d->size < bytes.size ? d->size : bytes.size;
 	return bytes;
@@ -72,10 +64,7 @@ static int compare_piece(const void *a, const void *b)
 
 /* ---- Headers ---- */
 
-static const struct {
-	uint16_t machine;
-	const char *arch;
-} machines[] = {
+static const struct machine_name machines[] = {
 	{IMAGE_FILE_MACHINE_I386, "i386"},
 	{IMAGE_FILE_MACHINE_AMD64, "x86_64"},
 	{IMAGE_FILE_MACHINE_ARM, "arm"},
@@ -91,10 +80,9 @@ static const struct {
 
 void pe_set_machine(struct object_file *object, uint16_t machine)
 {
-	snprintf(object->arch, sizeof(object->arch), "pe-%x", machine);
-	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
-		if (machines[i].machine == machine)
-			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
+	char other[sizeof(object->arch)];
+	snprintf(other, sizeof(other), "pe-%x", machine);
+	object_set_arch(object, machines, ARRAY_SIZE(machines), machine, other);
 }
 
 /* Moves past the PE header's magic number; false when there is none. */
@@ -117,8 +105,8 @@ static bool pe_probe(struct span file)
 /* What follows the symbols: its size with these four bytes, and texts. Section names are there, too. */
 static void find_strings(struct object_file *object, uint64_t off)
 {
-	struct pe *pe = object->pe;
-	struct span rest = file_bytes(object, off, object->map_size - off);
+	struct pe *pe = pe_of(object);
+	struct span rest = object_span(object, off, object->map_size - off);
 	object_expect(object, "names of symbols", 0, off, rest.size < 4 ? 4 : load32(rest.data, false));
 	if (rest.size < 4)
 		return;
@@ -131,12 +119,12 @@ static void find_strings(struct object_file *object, uint64_t off)
 
 static void find_symbols(struct object_file *object, uint64_t off, uint32_t n)
 {
-	struct pe *pe = object->pe;
+	struct pe *pe = pe_of(object);
 	uint64_t size = (uint64_t)n * COFF_SYMBOL_SIZE;
 	if (!off)
 		return;
 	pe->n_symbols = n;
-	pe->symbols = file_bytes(object, off, size);
+	pe->symbols = object_span(object, off, size);
 	object_expect(object, "symbol table", 0, off, size);
 	if (pe->symbols.data)
 		find_strings(object, off + size);
@@ -145,7 +133,7 @@ static void find_symbols(struct object_file *object, uint64_t off, uint32_t n)
 /* The optional header, of which the part read here is there in all PE files. */
 static bool read_optional(struct object_file *object, struct cursor c, uint32_t *ret_headers)
 {
-	struct pe *pe = object->pe;
+	struct pe *pe = pe_of(object);
 	uint64_t start = cursor_off(&c);
 	uint16_t magic = cursor_u16(&c);
 	bool wide = magic == PE32_PLUS_MAGIC;
@@ -194,7 +182,7 @@ static const char *section_name(struct object_file *object, const uint8_t *field
 {
 	char name[SECTION_NAME_SIZE + 1];
 	uint64_t off;
-	const struct span strings = object->pe->strings;
+	const struct span strings = pe_of(object)->strings;
 	snprintf(name, sizeof(name), "%.*s", SECTION_NAME_SIZE, (const char *)field);
 	if (take_offset(name, &off) && off >= 4 && off < strings.size &&
 	    name_budget_take(budget, strings.data + off, strings.size - off) >= 0)
@@ -211,7 +199,7 @@ static int add_piece(struct object_file *object, uint32_t rva, struct span bytes
 	uint64_t off = (uint64_t)(bytes.data - object->file.data);
 	if (vec_push(&object->segments, (struct object_segment){off, addr, bytes.size}))
 		return -ENOMEM;
-	return vec_push(&object->pe->pieces, (struct pe_piece){rva, bytes});
+	return vec_push(&pe_of(object)->pieces, (struct pe_piece){rva, bytes});
 }
 
 /* Code of drivers that is only needed to start is discardable, too. */
@@ -238,20 +226,17 @@ static int add_section(struct object_file *object, struct cursor *c, struct name
 	pe_set_use(&s, flags);
 	uint64_t kept = s.size < raw_size ? s.size : raw_size;
 	if (off)
-		s.raw = file_bytes(object, off, kept);
+		s.raw = object_span(object, off, kept);
 	/* Padding may be left out. */
 	object_expect(object, "section", (unsigned)object->sections.n + 1, off, off ? kept : 0);
 	int err =
 		add_piece(object, rva, s.allocated || !strcmp(s.name, ".buildid") ? s.raw : (struct span){0});
-	section_read_zdebug(&s);
-	if (err || object_add_code(object, &s))
-		return -ENOMEM;
-	return vec_push(&object->sections, s);
+	return err ? err : object_add_section(object, &s);
 }
 
 static int read_sections(struct object_file *object, struct cursor *c, uint32_t n, struct gsym_diag *diag)
 {
-	struct name_budget budget = name_budget_of((uint64_t)n * SECTION_SIZE + object->pe->strings.size);
+	struct name_budget budget = name_budget_of((uint64_t)n * SECTION_SIZE + pe_of(object)->strings.size);
 	if (!cursor_can_hold(c, n, SECTION_SIZE))
 		return diag_set(diag, -EBADMSG,
 				"%s: %u section headers at offset 0x%llx extend past the end of the file",
@@ -265,13 +250,14 @@ static int read_sections(struct object_file *object, struct cursor *c, uint32_t 
 static int pe_read(struct object_file *object, struct gsym_diag *diag)
 {
 	struct cursor c;
-	object->pe = calloc(1, sizeof(*object->pe));
-	if (!object->pe)
-		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	struct pe *pe;
+	if (object_new_own(object, sizeof(*pe), diag))
+		return -ENOMEM;
+	pe = pe_of(object);
 	if (!find_header((struct span){object->map, object->map_size}, &c))
 		return diag_set(diag, -ENOEXEC, "%s: not a PE file", object->path);
 	uint64_t at = cursor_off(&c);
-	object->pe->machine = cursor_u16(&c);
+	pe->machine = cursor_u16(&c);
 	uint32_t n_sections = cursor_u16(&c), headers = 0;
 	cursor_skip(&c, 4); /* time */
 	uint32_t symbols = cursor_u32(&c), n_symbols = cursor_u32(&c);
@@ -281,17 +267,16 @@ static int pe_read(struct object_file *object, struct gsym_diag *diag)
 	if (!cursor_ok(&c) || !read_optional(object, optional, &headers))
 		return diag_set(diag, -EBADMSG, "%s: damaged PE header at offset 0x%llx", object->path,
 				(unsigned long long)at);
-	pe_set_machine(object, object->pe->machine);
+	pe_set_machine(object, pe->machine);
 	object->mode_bits = pe_is_thumb(object);
 	find_symbols(object, symbols, n_symbols);
 	int err = read_sections(object, &c, n_sections, diag);
 	if (err)
 		return err;
-	if (add_piece(object, 0, file_bytes(object, 0, headers)))
+	if (add_piece(object, 0, object_span(object, 0, headers)))
 		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
-	if (object->pe->pieces.n)
-		qsort(object->pe->pieces.v, object->pe->pieces.n, sizeof(*object->pe->pieces.v),
-		      compare_piece);
+	if (pe->pieces.n)
+		qsort(pe->pieces.v, pe->pieces.n, sizeof(*pe->pieces.v), compare_piece);
 	ranges_normalize(&object->text);
 	pe_read_id(object);
 	return 0;
@@ -299,19 +284,19 @@ static int pe_read(struct object_file *object, struct gsym_diag *diag)
 
 static void pe_close(struct object_file *object)
 {
-	if (object->pe)
-		vec_free(&object->pe->pieces);
-	free(object->pe);
-	object->pe = NULL;
+	vec_free(&pe_of(object)->pieces);
 }
 
 static bool pe_has_symbols(struct object_file *object)
 {
-	return object->pe->n_symbols != 0;
+	return pe_of(object)->n_symbols != 0;
 }
 
 const struct source_format pe_format = {
 	.kind = IMAGE_PE,
+	.companion = COMPANION_PDB,
+	.go_id_in_code = true,
+	.go_table_is_searched = true,
 	.probe = pe_probe,
 	.read = pe_read,
 	.close = pe_close,

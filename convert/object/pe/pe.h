@@ -9,8 +9,10 @@
 #define CONVERT_OBJECT_PE_PE_H
 
 #include "convert/object/object_file.h"
+#include "convert/object/source_format.h"
 #include "convert/record/budget.h"
 #include "gsym/base/cursor.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	IMAGE_FILE_MACHINE_I386 = 0x14c,
@@ -56,14 +58,20 @@ struct pe {
 	const char *pdb_path;        /* there, in the mapping; NULL: none */
 };
 
+static inline struct pe *pe_of(const struct object_file *object)
+{
+	invariant(object->format == &pe_format);
+	return object->own;
+}
+
 /*
  * Code of Windows for ARM is Thumb code. Linkers set bit 0 of its addresses: in exports, unwind data and
  * pointers, and lld in debug data, too; not in the symbol table.
  */
 static inline bool pe_is_thumb(const struct object_file *object)
 {
-	return object->pe->machine == IMAGE_FILE_MACHINE_ARMNT ||
-	       object->pe->machine == IMAGE_FILE_MACHINE_THUMB;
+	return pe_of(object)->machine == IMAGE_FILE_MACHINE_ARMNT ||
+	       pe_of(object)->machine == IMAGE_FILE_MACHINE_THUMB;
 }
 
 /* The bytes from @rva to the end of what is loaded with them; empty if there are none. */

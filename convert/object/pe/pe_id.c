@@ -12,23 +12,17 @@
 enum {
 	IMAGE_DEBUG_TYPE_CODEVIEW = 2,
 	DEBUG_ENTRY_SIZE = 28,
-	GUID_SIZE = 16,
 	RECORD_SIZE = 4 + GUID_SIZE + 4, /* "RSDS", GUID, age; a file name follows */
 };
 
 static bool take_record(struct object_file *object, struct span record)
 {
-	static const uint8_t order[GUID_SIZE] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-	static const uint8_t none[GUID_SIZE];
 	if (record.size < RECORD_SIZE || memcmp(record.data, "RSDS", 4) != 0 ||
-	    !memcmp(record.data + 4, none, GUID_SIZE))
+	    !object_set_guid(object, record.data + 4))
 		return false;
-	for (size_t i = 0; i < GUID_SIZE; i++)
-		object->id[i] = record.data[4 + order[i]];
-	object->id_size = GUID_SIZE;
-	object->pe->pdb_age = load32(record.data + 4 + GUID_SIZE, false);
+	pe_of(object)->pdb_age = load32(record.data + 4 + GUID_SIZE, false);
 	if (memchr(record.data + RECORD_SIZE, 0, record.size - RECORD_SIZE))
-		object->pe->pdb_path = (const char *)record.data + RECORD_SIZE;
+		pe_of(object)->pdb_path = (const char *)record.data + RECORD_SIZE;
 	return true;
 }
 

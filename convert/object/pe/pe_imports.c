@@ -147,7 +147,7 @@ int pe_load_thunks(struct object_file *object, const struct object_file *symtab)
 	struct thunk_search t = {.object = object, .imports = &imports, .left = object->map_size};
 	int err = pe_list_imports(object, &imports);
 	(void)symtab;
-	switch (object->pe->machine) {
+	switch (pe_of(object)->machine) {
 	case IMAGE_FILE_MACHINE_I386:
 	case IMAGE_FILE_MACHINE_AMD64: t.size = X86_THUNK_SIZE; break;
 	case IMAGE_FILE_MACHINE_ARM64: t.size = ARM64_THUNK_SIZE; break;

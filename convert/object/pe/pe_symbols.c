@@ -69,14 +69,14 @@ const char *pe_plain_name(struct object_file *object, uint16_t machine, const ch
 
 static const char *plain_name(struct object_file *object, const char *name, size_t size, bool is_text)
 {
-	return pe_plain_name(object, object->pe->machine, name, size, is_text);
+	return pe_plain_name(object, pe_of(object)->machine, name, size, is_text);
 }
 
 /* The name in @symbol, or in the string table of @source; "" if there is none, NULL without memory. */
 static const char *symbol_name(struct object_file *object, const struct object_file *source,
 			       const struct coff_symbol *symbol, struct name_budget *budget)
 {
-	const struct span strings = source->pe->strings;
+	const struct span strings = pe_of(source)->strings;
 	const char *name = (const char *)symbol->name;
 	if (load32(symbol->name, false))
 		return plain_name(object, name, strnlen(name, SHORT_NAME_SIZE), false);
@@ -126,7 +126,7 @@ static int add_coff_symbol(struct object_file *object, const struct object_file 
 
 static int load_table(struct object_file *object, const struct object_file *source)
 {
-	const struct pe *pe = source->pe;
+	const struct pe *pe = pe_of(source);
 	struct cursor c = cursor_new(pe->symbols.data, pe->symbols.size, false);
 	struct name_budget budget = name_budget_of(pe->symbols.size + pe->strings.size);
 	int err = 0;
@@ -202,7 +202,7 @@ static struct exports read_exports(const struct object_file *object, struct span
 /* Exports by name. Those in the directory itself are names of other files' functions. */
 static int load_exports(struct object_file *object)
 {
-	const struct pe_directory *directory = &object->pe->directories[DIRECTORY_EXPORT];
+	const struct pe_directory *directory = &pe_of(object)->directories[DIRECTORY_EXPORT];
 	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXPORT);
 	struct exports e = read_exports(object, bytes);
 	struct name_budget budget = name_budget_of(bytes.size + e.names.size);
@@ -231,7 +231,7 @@ int pe_load_symbols(struct object_file *object, struct object_file *const *sourc
 {
 	int err = 0;
 	for (size_t i = 0; i < n_sources && !err && !object->symbols.n; i++)
-		if (sources[i]->pe)
+		if (sources[i]->format == &pe_format)
 			err = load_table(object, sources[i]);
 	if (!err)
 		err = pdb_load_symbols(object, sources, n_sources);

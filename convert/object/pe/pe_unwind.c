@@ -75,7 +75,7 @@ static int compare_range(const void *a, const void *b)
 
 int pe_list_functions(const struct object_file *object, range_vec *ret)
 {
-	uint16_t machine = object->pe->machine;
+	uint16_t machine = pe_of(object)->machine;
 	bool x64 = machine == IMAGE_FILE_MACHINE_AMD64;
 	bool arm = machine == IMAGE_FILE_MACHINE_ARM64 || machine == IMAGE_FILE_MACHINE_ARMNT;
 	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXCEPTION);

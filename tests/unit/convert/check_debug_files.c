@@ -3,6 +3,7 @@
 
 #include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
+#include "convert/object/source_format.h"
 #include "tests/lib/unit.h"
 
 #include <elf.h>
@@ -123,7 +124,7 @@ static struct object_file own_file(const char *path, size_t id_size)
 {
 	struct object_file o = {.path = (char *)(uintptr_t)path,
 				.opener = &opener,
-				.kind = IMAGE_ELF,
+				.format = &elf_format,
 				.id_size = id_size,
 				.sections = {own_sections, 0, 2}};
 	memcpy(o.id, own_id, sizeof(own_id));
@@ -364,7 +365,8 @@ TEST(link_names)
 	assert_false(debug_link_name(&o, name, 5));
 	assert_true(debug_file_name(&o, name, sizeof(name)));
 	assert_string_equal(name, "a.dbg");
-	o.kind = IMAGE_MACHO;
+	o.sections.n = 0; /* no Mach-O file has such a link */
+	o.format = &macho_format;
 	assert_true(debug_file_name(&o, name, sizeof(name)));
 	assert_string_equal(name, "prog.dSYM");
 	forget(&o);

@@ -1,7 +1,7 @@
 /* ELF files made in memory, of both classes and byte orders: sections, notes, symbols, relocations. */
 #include "tests/unit/convert/made_elf.h"
 
-#include "convert/object/source_format.h"
+#include "convert/object/elf/elf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -771,19 +771,19 @@ TEST(skipped_relocations)
 		assert_true(number_at(o, 8, 8) ==
 			    (table[t].want ? table[t].want : number_before(8, 8, false)));
 		/* The tables have fewer bytes than the file; once more they would have more. */
-		uint64_t left = o->map_size - o->relocations;
-		assert_int_equal(o->relocations, 48);
-		o->relocations += left - 48;
+		uint64_t left = o->map_size - elf_of(o)->relocations;
+		assert_int_equal(elf_of(o)->relocations, 48);
+		elf_of(o)->relocations += left - 48;
 		assert_int_equal(section_relocate(o, &o->sections.v[2], &skipped), 0);
-		assert_int_equal(o->relocations, o->map_size);
+		assert_int_equal(elf_of(o)->relocations, o->map_size);
 		skipped = 0;
 		assert_int_equal(section_relocate(o, &o->sections.v[2], &skipped), 0);
 		assert_int_equal(skipped, 1);
 		/* Those of other sections are not applied. */
-		o->relocations = skipped = 0;
+		elf_of(o)->relocations = skipped = 0;
 		o->sections.v[4].data = o->sections.v[4].raw;
 		assert_int_equal(section_relocate(o, &o->sections.v[4], &skipped), 0);
-		assert_int_equal(o->relocations, 0);
+		assert_int_equal(elf_of(o)->relocations, 0);
 		assert_false(o->sections.v[4].owned);
 		object_close(o);
 		free(f);
@@ -817,7 +817,7 @@ TEST(no_memory)
 	struct object_file *o = relocated(f, true, &r, 1, &skipped);
 	assert_int_equal(noted, 0);
 	section_unload(&o->sections.v[2]);
-	o->relocations = 0;
+	elf_of(o)->relocations = 0;
 	assert_int_equal(section_load(&o->sections.v[2]), 0);
 	mmap_fails = true;
 	assert_int_equal(section_relocate(o, &o->sections.v[2], &skipped), -ENOMEM);

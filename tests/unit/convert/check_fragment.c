@@ -1,5 +1,6 @@
 /* Fragments: which functions around an address are certain, early and with all units and symbols known. */
 #include "tests/lib/unit.h"
+#include "convert/object/source_format.h"
 #include "tests/unit/convert/fragment_asking.h"
 
 /* ---- What is certain ---- */
@@ -261,7 +262,7 @@ static void no_asking(struct asking *a)
 
 static void other_kind(struct asking *a)
 {
-	a->c.object->kind = IMAGE_PE;
+	a->c.object->format = &pe_format;
 }
 
 static void relocatable(struct asking *a)
@@ -335,7 +336,7 @@ TEST(unsuitable)
 			make(&a, all ? fragment_make : fragment_make_early);
 			if (strcmp(a.found, fits ? "01" : ""))
 				fail_msg("%s, all %d: %s", pokes[i].what, all, a.found);
-			a.c.object->kind = kept.kind;
+			a.c.object->format = kept.format;
 			a.c.object->relocatable = kept.relocatable;
 			a.c.object->machine = kept.machine;
 			a.c.dwarf.info = dwarf.info;

@@ -324,7 +324,7 @@ static struct image *new_image(bool big, bool wide)
 	i->text = (struct range){TEXT - 0x100, TEXT + TEXT_SIZE};
 	i->macho.text_addr = TEXT;
 	i->macho.has_text_addr = true;
-	i->object = (struct object_file){.macho = &i->macho,
+	i->object = (struct object_file){.own = &i->macho,
 					 .format = &macho_format,
 					 .map = i->bytes.v,
 					 .big_endian = big,
@@ -611,7 +611,7 @@ TEST(stubs)
 					   "1080+4 symbol stub for: B");
 		size_t n = i->object.symbols.n;
 		assert_int_equal(macho_load_plt(&i->object, NULL), 0);
-		struct object_file other = {0};
+		struct object_file other = {.format = &elf_format};
 		assert_int_equal(macho_load_plt(&i->object, &other), 0);
 		assert_int_equal(i->object.symbols.n, n);
 		/* No stub has a size of 0, and entries that two sections share are named once. */

@@ -95,15 +95,15 @@ static int read_header(struct made_pdb *m, char text[static 256])
 	struct gsym_diag diag = {""};
 	struct object_file *o = made_pdb_open(m);
 	long before = live;
-	o->pdb->age = 77;
-	o->pdb->machine = 78;
+	pdb_of(o)->age = 77;
+	pdb_of(o)->machine = 78;
 	strcpy(o->arch, "none");
 	int err = pdb_read_dbi_header(o, &diag);
 	assert_int_equal(live, before);
 	snprintf(text, 256, "%.255s", diag.text);
 	if (err) {
-		assert_int_equal(o->pdb->age, 77);
-		assert_int_equal(o->pdb->machine, 78);
+		assert_int_equal(pdb_of(o)->age, 77);
+		assert_int_equal(pdb_of(o)->machine, 78);
 		assert_string_equal(o->arch, "none");
 	}
 	return err;
@@ -132,7 +132,7 @@ TEST(header_fields)
 		store16(dbi_stream(&m)->bytes + 58, cases[i].machine, false);
 		assert_int_equal(read_header(&m, text), 0);
 		assert_string_equal(text, "");
-		const struct pdb *pdb = m.object.pdb;
+		const struct pdb *pdb = pdb_of(&m.object);
 		assert_int_equal(pdb->age, 0x01020304);
 		assert_int_equal(pdb->publics_stream, 0x1112);
 		assert_int_equal(pdb->symbols_stream, 0x2122);
@@ -238,7 +238,7 @@ static int load(struct made_pdb *m, char text[static 256])
 	struct object_file *o = made_pdb_open(m);
 	int err = pdb_load(o, &diag);
 	snprintf(text, 256, "%.255s", diag.text);
-	assert_int_equal(o->pdb->loaded, !err);
+	assert_int_equal(pdb_of(o)->loaded, !err);
 	return err;
 }
 
@@ -252,13 +252,13 @@ TEST(all_modules)
 		add_modules(dbi_stream(&m));
 		assert_int_equal(load(&m, text), 0);
 		assert_string_equal(text, "");
-		assert_modules(m.object.pdb, ARRAY_SIZE(module_cases));
-		assert_int_equal(m.object.pdb->module_bytes.copy != NULL, scattered);
+		assert_modules(pdb_of(&m.object), ARRAY_SIZE(module_cases));
+		assert_int_equal(pdb_of(&m.object)->module_bytes.copy != NULL, scattered);
 		/* Nothing happens the second time. */
-		const void *modules = m.object.pdb->modules.v;
+		const void *modules = pdb_of(&m.object)->modules.v;
 		assert_int_equal(pdb_load(&m.object, NULL), 0);
-		assert_modules(m.object.pdb, ARRAY_SIZE(module_cases));
-		assert_ptr_equal(m.object.pdb->modules.v, modules);
+		assert_modules(pdb_of(&m.object), ARRAY_SIZE(module_cases));
+		assert_ptr_equal(pdb_of(&m.object)->modules.v, modules);
 		made_pdb_close(&m);
 		assert_int_equal(live, before);
 	}
@@ -298,7 +298,7 @@ TEST(cut_modules)
 		set_size(s, MODULES, (uint32_t)cases[i].size);
 		assert_int_equal(load(&m, text), cases[i].err);
 		assert_string_equal(text, cases[i].err ? DAMAGED : "");
-		assert_int_equal(m.object.pdb->modules.n, cases[i].n);
+		assert_int_equal(pdb_of(&m.object)->modules.n, cases[i].n);
 		made_pdb_close(&m);
 		assert_int_equal(live, before);
 	}
@@ -314,12 +314,12 @@ static void add_sections(struct made_pdb *m)
 
 static void assert_sections(const struct object_file *o, size_t n)
 {
-	assert_int_equal(o->pdb->sections.n, n);
+	assert_int_equal(pdb_of(o)->sections.n, n);
 	assert_int_equal(o->sections.n, n);
 	if (!n)
 		return;
-	assert_string_equal(o->pdb->sections.v[0].name, ".text");
-	assert_string_equal(o->pdb->sections.v[1].name, "PAGE");
+	assert_string_equal(pdb_of(o)->sections.v[0].name, ".text");
+	assert_string_equal(pdb_of(o)->sections.v[1].name, "PAGE");
 	assert_int_equal(o->text.n, 2);
 	assert_int_equal(o->text.v[1].lo, 0x2000);
 	assert_int_equal(o->text.v[1].hi, 0x2600);
@@ -345,7 +345,7 @@ TEST(order_of_substreams)
 		made_fill(s, 0x99, set % 3); /* what follows is no part of it */
 		add_sections(&m);
 		assert_int_equal(load(&m, text), 0);
-		assert_modules(m.object.pdb, set & 1 ? ARRAY_SIZE(module_cases) : 0);
+		assert_modules(pdb_of(&m.object), set & 1 ? ARRAY_SIZE(module_cases) : 0);
 		assert_sections(&m.object, 2);
 		assert_int_equal(pdb_load(&m.object, NULL), 0);
 		assert_sections(&m.object, 2);
@@ -481,9 +481,9 @@ TEST(no_memory)
 		allowed = -1;
 		assert_int_equal(err, err ? -ENOMEM : 0);
 		assert_string_equal(diag.text, err ? "made.pdb: out of memory" : "");
-		assert_int_equal(m.object.pdb->loaded, !err);
+		assert_int_equal(pdb_of(&m.object)->loaded, !err);
 		if (!err) {
-			assert_modules(m.object.pdb, ARRAY_SIZE(module_cases));
+			assert_modules(pdb_of(&m.object), ARRAY_SIZE(module_cases));
 			assert_sections(&m.object, 2);
 		}
 		made_pdb_close(&m);

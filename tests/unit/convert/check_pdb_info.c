@@ -33,7 +33,7 @@ static void add_header(struct made_stream *s, uint32_t version, const uint8_t *g
 	made_u32(s, version);
 	made_u32(s, 0xeeeeeeee);
 	made_u32(s, 0xdddddddd);
-	made_bytes(s, guid, PDB_GUID_SIZE);
+	made_bytes(s, guid, GUID_SIZE);
 }
 
 /* Reads the stream of @m, and frees it. The number of "/names" is in *ret, also after an error. */
@@ -42,10 +42,10 @@ static int read_info(struct made_pdb *m, uint32_t *ret, char text[static 256])
 	struct gsym_diag diag = {""};
 	struct object_file *o = made_pdb_open(m);
 	long before = live;
-	o->pdb->names_stream = 0x777;
+	pdb_of(o)->names_stream = 0x777;
 	int err = pdb_read_info(o, &diag);
 	assert_int_equal(live, before);
-	*ret = o->pdb->names_stream;
+	*ret = pdb_of(o)->names_stream;
 	snprintf(text, 256, "%.255s", diag.text);
 	made_pdb_close(m);
 	return err;
@@ -232,10 +232,9 @@ TEST(guid)
 	struct made_pdb m = {.block_size = 0};
 	add_header(info_stream(&m), VC70, file_guid);
 	struct object_file *o = made_pdb_open(&m);
-	o->pdb->age = 0x5a5a5a5a; /* of the DBI stream, not of this one */
+	pdb_of(o)->age = 0x5a5a5a5a; /* of the DBI stream, not of this one */
 	assert_int_equal(pdb_read_info(o, NULL), 0);
-	assert_int_equal(o->pdb->age, 0x5a5a5a5a);
-	assert_memory_equal(o->pdb->guid, want, sizeof(want));
+	assert_int_equal(pdb_of(o)->age, 0x5a5a5a5a);
 	assert_int_equal(o->id_size, sizeof(want));
 	assert_memory_equal(o->id, want, sizeof(want));
 	made_pdb_close(&m);
@@ -244,17 +243,14 @@ TEST(guid)
 /* All zeros are none; any other byte makes it one. */
 TEST(no_guid)
 {
-	for (size_t other = 0; other <= PDB_GUID_SIZE; other++) {
-		uint8_t zeros[PDB_GUID_SIZE + 1] = {0};
+	for (size_t other = 0; other <= GUID_SIZE; other++) {
+		uint8_t zeros[GUID_SIZE + 1] = {0};
 		struct made_pdb m = {.block_size = 0};
 		zeros[other] = 1;
 		add_header(info_stream(&m), VC70, zeros);
 		struct object_file *o = made_pdb_open(&m);
-		memset(o->pdb->guid, 0xee, sizeof(o->pdb->guid));
 		assert_int_equal(pdb_read_info(o, NULL), 0);
-		assert_int_equal(o->id_size, other < PDB_GUID_SIZE ? PDB_GUID_SIZE : 0);
-		if (other == PDB_GUID_SIZE)
-			assert_memory_equal(o->pdb->guid, zeros, PDB_GUID_SIZE);
+		assert_int_equal(o->id_size, other < GUID_SIZE ? GUID_SIZE : 0);
 		made_pdb_close(&m);
 	}
 }
@@ -280,7 +276,7 @@ TEST(versions)
 				 "made.pdb: a PDB of version %u, before Visual C++ 7.0, which has no GUID",
 				 cases[i].version);
 		assert_string_equal(diag.text, want);
-		assert_int_equal(o->id_size, err ? 0 : PDB_GUID_SIZE);
+		assert_int_equal(o->id_size, err ? 0 : GUID_SIZE);
 		made_pdb_close(&m);
 	}
 }
@@ -329,7 +325,7 @@ TEST(no_stream)
 		assert_int_equal(pdb_read_info(o, &diag), -EBADMSG);
 		assert_string_equal(diag.text, DAMAGED);
 		assert_int_equal(o->id_size, 0);
-		assert_int_equal(o->pdb->names_stream, STREAM_NONE);
+		assert_int_equal(pdb_of(o)->names_stream, STREAM_NONE);
 		made_pdb_close(&m);
 	}
 }
@@ -369,7 +365,7 @@ TEST(no_memory)
 		allowed = -1;
 		assert_int_equal(err, err ? -ENOMEM : 0);
 		assert_string_equal(diag.text, err ? "made.pdb: out of memory" : "");
-		assert_int_equal(o->id_size, err ? 0 : PDB_GUID_SIZE);
+		assert_int_equal(o->id_size, err ? 0 : GUID_SIZE);
 		assert_int_equal(live, before);
 	}
 	assert_true(n > 1);

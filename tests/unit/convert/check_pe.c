@@ -49,7 +49,7 @@ static struct image *new_image(uint16_t machine)
 		.addr = BASE + CODE_RVA, .size = CODE_SIZE, .raw = {i->bytes, CODE_SIZE}, .code = true};
 	i->sections[1] = (struct object_section){.addr = BASE + TABLES_RVA, .size = 0x1800};
 	i->sections[2] = i->sections[0];
-	i->object = (struct object_file){.pe = &i->pe,
+	i->object = (struct object_file){.own = &i->pe,
 					 .format = &pe_format,
 					 .map = i->bytes,
 					 .map_size = SIZE,
@@ -117,7 +117,7 @@ TEST(pieces)
 	static uint8_t bytes[300];
 	struct pe_piece v[] = {{100, {bytes, 50}}, {140, {bytes + 50, 10}}, {200, {bytes + 100, 100}}};
 	struct pe pe = {.pieces = {v, 3, 3}, .directories = {{150, 5}, {0, 10}, {290, 20}, {210, 7}}};
-	struct object_file o = {.pe = &pe};
+	struct object_file o = {.format = &pe_format, .own = &pe};
 	struct name_budget budget = name_budget_of(1);
 	for (uint64_t rva = 0; rva < 400; rva++) {
 		const struct pe_piece *p = rva >= 200   ? &v[2]

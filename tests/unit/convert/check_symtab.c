@@ -248,25 +248,20 @@ TEST(sections_of_code)
 	check_rows(rows, ARRAY_SIZE(rows), sections, ARRAY_SIZE(sections));
 }
 
-/* Where the sections of a PDB file hold no code it is elsewhere; that of other files is in sections only. */
-TEST(code_of_pdb)
+/* Code of a PDB file that was moved is in none of its sections. */
+TEST(code_without_sections)
 {
 	struct range moved[] = {{0x1000, 0x1800}};
-	for (int is_pdb = 0; is_pdb < 2; is_pdb++)
-		for (int has_section = 0; has_section < 2; has_section++) {
-			struct object_file object = {.text = {.v = moved, .n = 1}};
-			if (is_pdb)
-				object.pdb = (struct pdb *)&object; /* only compared with NULL */
-			if (has_section)
-				assert_int_equal(vec_push(&object.sections, code), 0);
-			assert_int_equal(vec_push(&object.symbols, ((struct symbol){0x1010, 0, "f", FUNC})),
-					 0);
-			assert_string_equal(prepared(&object, false), has_section ? "f 1010-2000 i"
-								      : is_pdb    ? "f 1010-1800 i"
-										  : "f 1010-1010 i");
-			vec_free(&object.sections);
-			vec_free(&object.symbols);
-		}
+	for (int has_section = 0; has_section < 2; has_section++) {
+		struct object_file object = {.text = {.v = moved, .n = 1}};
+		if (has_section)
+			assert_int_equal(vec_push(&object.sections, code), 0);
+		assert_int_equal(vec_push(&object.symbols, ((struct symbol){0x1010, 0, "f", FUNC})), 0);
+		assert_string_equal(prepared(&object, false),
+				    has_section ? "f 1010-2000 i" : "f 1010-1800 i");
+		vec_free(&object.sections);
+		vec_free(&object.symbols);
+	}
 }
 
 TEST(as_llvm)
@@ -336,7 +331,6 @@ TEST(every_allocation_may_fail)
 		object.symbols.n = kind == 3 ? 1 : ARRAY_SIZE(symbols);
 		object.text = kind == 2 ? (range_vec){.v = &(struct range){0x1000, 0x2000}, .n = 1}
 					: (range_vec){0};
-		object.pdb = kind == 2 ? (struct pdb *)&object : NULL;
 		for (long n = 0; failed; n++) {
 			symbol_vec found = {0};
 			long before = live;

@@ -18,6 +18,7 @@
 #include "tests/lib/unit.h"
 
 #include "convert/object/object_open.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 enum { SECTIONS_MOST = 16, FILE_MOST = 1 << 16, SECTION_DATA = 16 << 10 };
@@ -176,7 +177,7 @@ static inline struct object_file *opened(struct made_file *f)
 	int err = object_open_memory(f->bytes, f->n, "made", &o, &diag);
 	if (err)
 		fail_msg("%d: %s", err, diag.text);
-	assert_int_equal(o->kind, IMAGE_ELF);
+	assert_ptr_equal(o->format, &elf_format);
 	return o;
 }
 

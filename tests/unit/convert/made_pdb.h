@@ -139,15 +139,15 @@ static inline struct object_file *made_pdb_open(struct made_pdb *m)
 	struct object_file *o = &m->object;
 	if (!m->file)
 		made_pdb_finish(m);
-	*o = (struct object_file){.path = name, .pdb = calloc(1, sizeof(*o->pdb))};
-	assert_non_null(o->pdb);
-	assert_int_equal(msf_open((struct span){m->file, m->size}, &o->pdb->msf, NULL), 0);
+	*o = (struct object_file){.path = name, .format = &pdb_format};
+	assert_int_equal(object_new_own(o, sizeof(struct pdb), NULL), 0);
+	assert_int_equal(msf_open((struct span){m->file, m->size}, &pdb_of(o)->msf, NULL), 0);
 	return o;
 }
 
 static inline void made_pdb_close(struct made_pdb *m)
 {
-	pdb_format.close(&m->object);
+	object_free_own(&m->object);
 	vec_free(&m->object.sections);
 	vec_free(&m->object.text);
 	for (uint32_t i = 0; i < MADE_STREAMS; i++)
