@@ -138,7 +138,7 @@ def prepare(gsym, place):
         start = inputs.functions(gsym, made / name)[0][0]
         answer = subprocess.run([gsym, "lookup", out, hex(start)], check=True, capture_output=True).stdout
         out.unlink()
-        if name in ("dwarf5", "split", "stripped", "macho", "breakpad.sym"):
+        if name in ("dwarf5", "split", "stripped", "sample.dylib", "sample.sym"):
             wanted[name] = (id[1], hex(start), answer)
     return made, wanted
 

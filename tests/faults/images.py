@@ -10,8 +10,7 @@ import inputs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lib import breakpad, make_macho, make_pe  # noqa: E402
-from lib.macho_sample import program  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 
 LESS_LINES = b"\n" * 40  # in front of the other version's source
 FUNCTIONS = 600  # of the large one, each with a call inlined into it
@@ -75,9 +74,8 @@ def kinds(place):
     yield compiled(place, large_source().encode(), "-gdwarf-5"), True, 2
     yield renamed(built(place, "bare", small, "-g0")), True, 1
     yield renamed(inputs.foreign()), False, 1
-    yield renamed(program(make_macho.X86_64, uuid=bytes(range(1, 17))).file()), False, 1
-    yield renamed(make_pe.program().file()), False, 1
-    yield renamed(breakpad.WHOLE.encode()), False, 1
+    for row in FORMATS:
+        yield renamed(row.make()), row.reader == "elf", 1
 
 
 def answers_of(gsym, place, data):

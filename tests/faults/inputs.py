@@ -8,8 +8,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lib import breakpad, make_elf, make_macho, make_pdb, make_pe, peers  # noqa: E402
-from lib.macho_sample import program  # noqa: E402
+from lib import make_elf, peers  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 
 SOURCE = """
 static inline __attribute__((always_inline)) int square(int x) { return x * x; }
@@ -41,7 +41,7 @@ def make(place):
     compiled(place, "packed", "-gdwarf-5", "-gz=zlib")
     compiled(place, "object.o", "-gdwarf-5", "-c")
     (place / "foreign").write_bytes(foreign())
-    names = ["dwarf5", "split", "packed", "object.o", "foreign", "breakpad.sym", "macho", "pdb.pdb", "pe.exe", "whole.gz"]
+    names = ["dwarf5", "split", "packed", "object.o", "foreign", *(row.write(place).name for row in FORMATS), "whole.gz"]
     llvm = peers.find("llvm-objcopy")
     if llvm:
         subprocess.run([llvm, "--compress-debug-sections=zstd", "dwarf5", "zstd"], cwd=place, check=True)
@@ -54,11 +54,6 @@ def make(place):
         (place / "symbols.xz").write_bytes(lzma.compress(compiled(place, "symbols", "-g0").read_bytes()))
         subprocess.run(["objcopy", "--strip-all", "--add-section=.gnu_debugdata=symbols.xz", "symbols", "mini"], cwd=place, check=True)
         names.append("mini")
-    (place / "breakpad.sym").write_text(breakpad.WHOLE)
-    (place / "macho").write_bytes(program(make_macho.X86_64).file())
-    publics = [("main", 1, 0), ("?f@@YAXXZ", 1, 0x20)]
-    (place / "pdb.pdb").write_bytes(make_pdb.Pdb(publics=publics, modules=[make_pdb.Module("x.obj", bytes(4))]).file())
-    (place / "pe.exe").write_bytes(make_pe.program().file())
     (place / "whole.gz").write_bytes(gzip.compress((place / "dwarf5").read_bytes()))
     return names if peers.reads_gzip() else [name for name in names if name != "whole.gz"]
 

@@ -17,6 +17,7 @@ from bad import containers  # noqa: E402
 from lib import breakpad, codeview, make_macho, make_pdb, make_pe, pclntab, peers, splitfile  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.elf import EM_MIPS  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 from lib.zstd import frame  # noqa: E402
 
 BARE = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-fno-stack-protector", "-Wl,--build-id=sha1",
@@ -484,6 +485,9 @@ def main():
     options = parser.parse_args()
     out = Path(options.out).absolute()
     shutil.rmtree(out, ignore_errors=True)
+    for row in FORMATS:
+        (out / row.reader).mkdir(parents=True)
+        row.write(out / row.reader)
     make_elf(out / "elf")
     make_golang(out / "golang")
     make_macho_files(out / "macho")

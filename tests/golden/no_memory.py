@@ -21,8 +21,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe, pclntab, splitfile  # noqa: E402
+from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, pclntab, splitfile  # noqa: E402
 from lib.core_file import File, core_file  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 from lib.peers import TIMES_SLOWER  # noqa: E402
 
 LIMIT = 600 * TIMES_SLOWER
@@ -75,9 +76,9 @@ functions:
   - {name: main, callsites: [{return_offset: 1, match_regex: [c]}]}
 """
 CONVERT = ("convert", "--quiet", "--num-threads=1", "-o", "out")
-FORMATS = [(CONVERT + tuple(words.split()), "") for words in (
-    "calls.sym", "parents.sym", "--output-version=2 calls.sym", "go", "go12", "macho", "fat --arch=arm64", "--debug-file=macho stripped",
-    "pe", "split", "packed", "elf.xz", "--callsites-yaml-file=sites.yaml elf", "--merged-functions elf", "--match-llvm elf",
+CONVERSIONS = [(CONVERT + tuple(words.split()), "") for words in (
+    *("sample" + row.ending for row in FORMATS), "calls.sym", "parents.sym", "--output-version=2 calls.sym", "go", "go12",
+    "fat --arch=arm64", "--debug-file=macho stripped", "split", "packed", "elf.xz", "--callsites-yaml-file=sites.yaml elf", "--merged-functions elf", "--match-llvm elf",
     "--debug-file=elf bare")]
 
 
@@ -150,6 +151,8 @@ def prepare(place, gsym, make_inputs, elf):
 
 
 def prepare_formats(place):
+    for row in FORMATS:
+        row.write(place)
     (place / "calls.sym").write_text(breakpad.INLINED)
     (place / "parents.sym").write_text(breakpad.PARENTS)
     (place / "go").write_bytes(pclntab.program(pclntab.sample()))
@@ -158,7 +161,6 @@ def prepare_formats(place):
     (place / "stripped").write_bytes(macho_sample.program(dwarf=False).file())
     (place / "fat").write_bytes(make_macho.fat([(make_macho.X86_64, macho_sample.program(make_macho.X86_64).file()),
                                                 (make_macho.ARM64, macho_sample.program().file())]))
-    (place / "pe").write_bytes(make_pe.program().file())
     splitfile.make_skeletons(place / "split", b"12345678", [("one.dwo", str(place)), ("two.dwo", str(place))])
     for number, name in enumerate(("one", "two")):
         splitfile.make_dwo(place / f"{name}.dwo", number, name)
@@ -194,7 +196,7 @@ def main():
             prepare_formats(Path(place))
             Path(place, "engine_driver").symlink_to(driver[0])
             bad |= check_engine(bench)
-        for number, (arguments, text) in enumerate(FORMATS if driver else COMMANDS):
+        for number, (arguments, text) in enumerate(CONVERSIONS if driver else COMMANDS):
             failed, wrong = bench.check(number, arguments, text)
             good = failed and not wrong
             print(f"{'ok' if good else 'not ok'}: {' '.join(arguments)}: {failed} runs failed")

@@ -17,7 +17,8 @@ import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, make_pe, objfile, pclntab, splitfile  # noqa: E402
+from lib import breakpad, costly, costly_pdb, macho_sample, make_macho, objfile, pclntab, splitfile  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 from lib.craft import C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, Unit, write  # noqa: E402
 
 LIMIT = 300
@@ -92,6 +93,8 @@ def macho():
 
 
 def prepare(place, gsym):
+    for row in FORMATS:
+        row.write(place)
     write(place / "elf", units(), SYMBOLS, build_id=b"0123456789abcdefghij")
     elf = (place / "elf").read_bytes()
     write(place / "bare", symbols=SYMBOLS, build_id=b"0123456789abcdefghij")
@@ -113,7 +116,6 @@ def prepare(place, gsym):
     (place / "stripped").write_bytes(macho_sample.program(dwarf=False).file())
     (place / "fat").write_bytes(make_macho.fat([(make_macho.X86_64, macho_sample.program(make_macho.X86_64).file()),
                                                 (make_macho.ARM64, macho_sample.program().file())]))
-    (place / "pe").write_bytes(make_pe.program().file())
     (place / "calls.pdb").write_bytes(costly.pdb_overlapping_calls(8))
     (place / "moved.pdb").write_bytes(costly_pdb.scattered(8))
     splitfile.make_skeletons(place / "split", b"12345678", [("one.dwo", str(place)), ("two.dwo", str(place)), ("none.dwo", str(place))])
@@ -129,9 +131,9 @@ def prepare(place, gsym):
         subprocess.run([gsym, "convert", "--quiet", "-o", f"{name}.gsym", name], cwd=place, check=True, timeout=LIMIT)
 
 
-RUNS = ["elf", "--merged-functions elf", "--match-llvm elf", "--dwarf-callsites elf", "--no-dwarf elf", "--callsites-yaml-file=sites.yaml elf",
+RUNS = [*("sample" + row.ending for row in FORMATS), "elf", "--merged-functions elf", "--match-llvm elf", "--dwarf-callsites elf", "--no-dwarf elf", "--callsites-yaml-file=sites.yaml elf",
         "--ask=0x1044 elf", "--debug-file=elf bare", "--symtab-file=bare elf", "mini", "packed", "--ask=0x1044 listed", "--ask=0x1044 listed.packed", "elf.xz", "v4", "v5",
-        "calls.sym", "unsorted.sym", "parents.sym", "go", "go12", "macho", "--arch=arm64 fat", "--debug-file=macho stripped", "pe", "calls.pdb", "moved.pdb",
+        "calls.sym", "unsorted.sym", "parents.sym", "go", "go12", "macho", "--arch=arm64 fat", "--debug-file=macho stripped", "calls.pdb", "moved.pdb",
         "split", "zdebug", "rel.o", "elf.gsym", "--verify=elf.gsym elf", "--verify=elf.gsym packed", "--verify=changed.gsym elf", "--verify=elf.gsym zdebug",
         "--verify=rel.o.gsym rel.o", "--verify=macho.gsym macho"]
 

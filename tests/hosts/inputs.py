@@ -11,6 +11,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from corpus import build, cells  # noqa: E402
 from lib import make_elf  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 
 # Programs of the corpus; {clang} is the newest one.
 CELLS = ("gcc-O2-dwarf2", "gcc-O2-dwarf4", "gcc-O2-dwarf5", "gcc-O0-dwarf5-64", "gcc-O2-dwarf5-zlib", "gcc-split4", "gcc-split5",
@@ -21,7 +22,7 @@ INSTALLED = {"python": "/usr/lib/debug/.build-id/*/*.debug", "kernel module": "/
 MODEST = range(256 << 10, 4 << 20)  # bytes of an installed file: emulation takes thirty times as long
 SPARSE = 5 << 30  # bytes
 # Of the seeds of fuzz targets, which are made by compilers, linkers and hand: those that are files to convert.
-SEEDS = ("elf", "macho", "pe", "pdb", "breakpad", "golang", "gsym")
+SEEDS = (*(row.reader for row in FORMATS), "golang")
 
 
 def corpus(directory, jobs):

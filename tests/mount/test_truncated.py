@@ -10,7 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import mount_harness  # noqa: E402
 from mount_harness import MountTest, build_id, contents, run, wait_until  # noqa: E402
-from lib import make_macho, make_pe  # noqa: E402
+from lib import make_macho  # noqa: E402
+from lib.formats import FORMATS  # noqa: E402
 from lib.macho_sample import program as macho_program  # noqa: E402
 
 GO_ON = "copy it again"
@@ -98,32 +99,37 @@ class TruncatedTest(MountTest):
         self.scan()
         self.assertEqual(self.named(), {})
 
-    def test_headers_in_front(self):
-        """Of files whose headers come first, a part can be missing while the rest answers."""
-        whole = make_pe.program().file()
-        self.put("whole.exe", whole)
-        self.put("symbols.exe", whole[:len(whole) - 1])
-        self.put("half.exe", whole[:len(whole) // 2])
+    def test_formats(self):
+        """Each format at its cut points: the rest answers, unless the part is no such file. The whole one of equal content is chosen."""
+        wanted = {}
+        for row in FORMATS:
+            self.put("whole" + row.ending, row.make())
+            for cut in row.cuts:
+                name = f"cut{cut.bytes}{row.ending}"
+                self.put(name, row.cut(cut))
+                wanted[name] = cut
+        daemon = self.scan()
+        named = {False: self.named(), True: self.named("skipped")}
+        self.assertEqual({name: skipped for skipped in named for name in named[skipped]}, {name: cut.skipped for name, cut in wanted.items()})
+        for name, cut in wanted.items():
+            self.assertRegex(named[cut.skipped][name], cut.reason + (".*" if cut.skipped else ".* end of file at 0x[0-9a-f]+: " + GO_ON))
+            self.assertIn(f"'{name}'", daemon.log())
+        for row in FORMATS:
+            self.assertEqual(os.path.basename(self.status(row.id)["source"]), "whole" + row.ending)
+
+    def test_fat_files(self):
         machine, macho = make_macho.ARM64, macho_program(make_macho.ARM64, uuid=bytes(range(1, 17))).file()
         other = macho_program(make_macho.PPC, True, uuid=bytes(range(2, 18))).file()
-        self.put("macho", macho[:len(macho) - 10])
         fat = make_macho.fat([(machine, macho), (make_macho.PPC, other)])
         self.put("fat", fat[:len(fat) - 10])
         self.put("empty_fat", fat[:60])
         self.put("Main.class", b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(200))
         self.scan()
         named = self.named()
-        self.assertEqual(set(named), {"symbols.exe", "half.exe", "macho", "fat"})
-        self.assertRegex(named["symbols.exe"], "names of symbols at offset 0x[0-9a-f]+ to 0x%x, end of file at 0x%x: %s"
-                         % (len(whole), len(whole) - 1, GO_ON))
-        self.assertRegex(named["half.exe"], "(section [0-9]+|symbol table) at offset")
-        self.assertRegex(named["macho"], "(segment|symbol table|names of symbols) at offset")
+        self.assertEqual(set(named), {"fat"})
         self.assertRegex(named["fat"], "slice 2 at offset .* end of file at 0x%x" % (len(fat) - 10))
         self.assertRegex(self.named("skipped")["empty_fat"], "slice 1 at offset .* end of file at 0x3c")
         self.assertIn(bytes(range(1, 17)).hex(), self.ids())
-        # The complete one of several with equal content is chosen, whatever it is called.
-        self.assertEqual({self.status(id)["source"] for id in self.ids() if self.status(id)["kind"] == "pe"},
-                         {os.path.join(self.source, "whole.exe")})
 
     def test_wrong_headers(self):
         """A file whose section headers never were where its header says answers, and so does one without any."""
