@@ -12,25 +12,21 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import costly, frames, make_elf as m, make_pe, pclntab  # noqa: E402
+from lib import costly, format_test, frames, make_elf as m, make_pe, pclntab  # noqa: E402
 from lib.elf import Elf  # noqa: E402
 from lib.pclntab import (FILES, GO12, GO19, GO112, GO113, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
                          Table, program, sample, sample_functions)
-from lib.peers import gsym_program  # noqa: E402
-
-failures = []
+from lib.format_test import failures, run, show  # noqa: E402
 
 
 def convert(gsym, data, out, *options):
     path = f"{out}.elf"
     pathlib.Path(path).write_bytes(data)
-    return subprocess.run([gsym, "convert", *options, path, "-o", out], capture_output=True, text=True, timeout=300)
+    return format_test.convert(gsym, path, out, *options)
 
 
 def lookup(gsym, file, addresses):
-    """Answers as lists of "function file:line"."""
-    return [[f"{f.name} {f.file}:{f.line}" if f.file else f.name for f in answer]
-            for answer in frames.gsym(gsym, file, addresses)]
+    return [show(answer) for answer in frames.gsym(gsym, file, addresses)]
 
 
 def expect(gsym, what, data, expected, *options, odd=""):
@@ -319,23 +315,9 @@ def check_programs(gsym):
                 check_addr2line(gsym, whole, addresses)
 
 
-def main():
-    gsym = gsym_program(sys.argv[1])
-    check_layouts(gsym)
-    check_places(gsym)
-    check_high_code(gsym)
-    check_texts(gsym)
-    check_pe(gsym)
-    check_nameless(gsym)
-    check_no_tree(gsym)
-    check_files_outside(gsym)
-    check_damage(gsym)
-    check_programs(gsym)
-    for failure in failures:
-        print(failure)
-    print(f"{len(failures)} failures")
-    return bool(failures)
+CHECKS = (check_layouts, check_places, check_high_code, check_texts, check_pe, check_nameless, check_no_tree, check_files_outside,
+          check_damage, check_programs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(sys.argv[1:], CHECKS))

@@ -15,12 +15,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import make_macho as m  # noqa: E402
 from lib import measure  # noqa: E402
+from lib.format_test import failures, run  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.macho_sample import LINES, NAMES, UUID, program  # noqa: E402
 
 MACHINES = {"ppc": (m.PPC, True), "ppc64": (m.PPC64, True), "i386": (m.I386, False), "armv7": (m.ARMV7, False),
             "arm64": (m.ARM64, False), "arm64_32": (m.ARM64_32, False), "x86_64": (m.X86_64, False)}
-failures = []
 CASES = []
 
 
@@ -456,15 +456,5 @@ def damaged(gsym):
     Bench(gsym, "nothing").refuse(made.file(), "no function found")
 
 
-def main():
-    gsym = str(pathlib.Path(sys.argv[1]).absolute())
-    wanted = sys.argv[2:]
-    for check in CASES:
-        if not wanted or check.__name__ in wanted:
-            check(gsym)
-    print("\n".join(failures) or "all as expected")
-    return bool(failures)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(sys.argv[1:], CASES))

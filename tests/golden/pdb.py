@@ -19,14 +19,10 @@ from collections import Counter
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import frames, pdb_programs, pdbutil, peers  # noqa: E402
+from lib.format_test import convert, failures  # noqa: E402
 from lib.peers import gsym_program  # noqa: E402
 
-failures = []
 totals = Counter()
-
-
-def convert(gsym, path, out, *options):
-    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=600)
 
 
 def image_base(program):

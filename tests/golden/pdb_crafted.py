@@ -8,27 +8,20 @@ What llvm-pdbutil dumps of the same file is the second opinion on what is expect
 import pathlib
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import craft_pdb as m, frames, make_pe, pdbutil, peers  # noqa: E402
-from lib.peers import gsym_program  # noqa: E402
+from lib import craft_pdb as m, format_test, frames, make_pe, pdbutil, peers  # noqa: E402
+from lib.format_test import failures, run, show  # noqa: E402
 
-failures = []
 TEXT = 0x1000
 SECONDS = 60   # of processor time, which no file here needs
 
 
 def convert(gsym, path, out, *options):
-    return subprocess.run([*peers.limited(cpu_seconds=SECONDS), gsym, "convert", *options, str(path), "-o", str(out)],
-                          capture_output=True, text=True, timeout=300)
-
-
-def show(answer):
-    return [f"{f.name} {f.file}:{f.line}" if f.file else f.name for f in answer]
+    return format_test.convert(gsym, path, out, *options, limits=peers.limited(cpu_seconds=SECONDS))
 
 
 def expect(gsym, what, made, expected, judge=True):
@@ -42,13 +35,7 @@ def expect(gsym, what, made, expected, judge=True):
                 said = [show(dump.frames(p, rva)) for p in dump.procs_at(rva)] or [[]]
                 if wanted not in said:
                     failures.append(f"{what}: llvm-pdbutil has {said[0]} at {rva:#x}, not {wanted}")
-        done = convert(gsym, path, f"{path}.gsym")
-        if done.returncode:
-            failures.append(f"{what}: exit {done.returncode}: {done.stderr}")
-            return
-        for (rva, wanted), answer in zip(expected.items(), frames.gsym(gsym, f"{path}.gsym", list(expected))):
-            if show(answer) != wanted:
-                failures.append(f"{what}: {rva:#x} is {show(answer)}, not {wanted}")
+        format_test.compare(gsym, what, path, expected, limits=peers.limited(cpu_seconds=SECONDS))
 
 
 # ---- Symbols, lines, inlined calls ----
@@ -547,14 +534,5 @@ CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_
           check_random)
 
 
-def main():
-    gsym = gsym_program(sys.argv[1])
-    for check in CHECKS:
-        if not sys.argv[2:] or check.__name__ in sys.argv[2:]:
-            check(gsym)
-    print("\n".join(failures))
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(sys.argv[1:], CHECKS))

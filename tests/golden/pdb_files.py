@@ -6,37 +6,27 @@
 import itertools
 import pathlib
 import struct
-import subprocess
 import sys
 import tempfile
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import frames, make_pdb as m, make_pe  # noqa: E402
-from lib.peers import gsym_program  # noqa: E402
+from lib import format_test, make_pdb as m, make_pe  # noqa: E402
+from lib.format_test import failures, run  # noqa: E402
 
 PUBLICS = [("start", 1, 0), ("?f@@YAXXZ", 1, 0x20), ("label", 1, 0x30, 0), ("data", 2, 0, 0), ("beyond", 1, 0x90), ("nowhere", 7, 0)]
 NAMES = {0xfff: [], 0x1000: ["start"], 0x101f: ["start"], 0x1020: ["?f@@YAXXZ"], 0x1030: ["label"], 0x107f: ["label"], 0x1080: [],
          0x2000: []}
 STORE = f"x.pdb/{m.GUID.hex.upper()}1/x.pdb"
-failures = []
 
 
 def convert(gsym, path, *options):
-    return subprocess.run([gsym, "convert", *map(str, options), str(path), "-o", f"{path}.gsym"], capture_output=True, text=True,
-                          timeout=600)
+    return format_test.convert(gsym, path, f"{path}.gsym", *options)
 
 
 def compare(gsym, what, path, expected, base=0, options=()):
-    done = convert(gsym, path, *options)
-    if done.returncode:
-        failures.append(f"{what}: exit {done.returncode}: {done.stderr}")
-        return done
-    for (rva, wanted), answer in zip(expected.items(), frames.gsym(gsym, f"{path}.gsym", [base + rva for rva in expected])):
-        if [f.name for f in answer] != wanted:
-            failures.append(f"{what}: {rva:#x} is {[f.name for f in answer]}, not {wanted}")
-    return done
+    return format_test.compare(gsym, what, path, expected, base, options, show=format_test.names)
 
 
 def refuse(gsym, what, path, why, options=()):
@@ -225,14 +215,9 @@ def check_repeated(gsym):
             failures.append(f"one public, many times: exit {done.returncode}: {done.stderr}")
 
 
-def main():
-    gsym = gsym_program(sys.argv[1])
-    for check in (check_containers, check_names, check_moved, check_pairs, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
-                  check_repeated):
-        check(gsym)
-    print("\n".join(failures))
-    return 1 if failures else 0
+CHECKS = (check_containers, check_names, check_moved, check_pairs, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
+          check_repeated)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(sys.argv[1:], CHECKS))

@@ -15,27 +15,7 @@ import zlib
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import frames, make_pe as m, pclntab, peers  # noqa: E402
-from lib.peers import gsym_program  # noqa: E402
-
-failures = []
-
-
-def convert(gsym, path, out, *options):
-    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=600)
-
-
-def compare(gsym, what, path, expected, base):
-    """@expected: RVA -> frames as "function file:line"."""
-    out = f"{path}.gsym"
-    done = convert(gsym, path, out)
-    if done.returncode:
-        failures.append(f"{what}: exit {done.returncode}: {done.stderr}")
-        return
-    answers = frames.gsym(gsym, out, [base + rva for rva in expected])
-    for (rva, wanted), answer in zip(expected.items(), answers):
-        got = [f"{f.name} {f.file}:{f.line}" if f.file else f.name for f in answer]
-        if got != wanted:
-            failures.append(f"{what}: {rva:#x} is {got}, not {wanted}")
+from lib.format_test import compare, convert, failures, run  # noqa: E402
 
 
 def expect(gsym, what, made, expected):
@@ -362,14 +342,9 @@ def check_cut(gsym):
                 failures.append(f"cut at {size:#x}: exit {done.returncode}: {done.stderr}")
 
 
-def main():
-    gsym = gsym_program(sys.argv[1])
-    for check in (check_machines, check_names, check_exports, check_unwind, check_thunks, check_files, check_ids, check_go, check_programs,
-                  check_damaged, check_overlaps, check_cut):
-        check(gsym)
-    print("\n".join(failures))
-    return 1 if failures else 0
+CHECKS = (check_machines, check_names, check_exports, check_unwind, check_thunks, check_files, check_ids, check_go, check_programs, check_damaged,
+          check_overlaps, check_cut)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(sys.argv[1:], CHECKS))

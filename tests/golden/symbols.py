@@ -14,10 +14,9 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import make_elf as m  # noqa: E402
+from lib.format_test import failures, run  # noqa: E402
 
 FUNC, NOTYPE, IFUNC = m.STT_FUNC, m.STT_NOTYPE, m.STT_GNU_IFUNC
-failures = []
-
 
 def answers(gsym, data, addresses, *options, debug=None):
     """What `gsym lookup` prints for each address; None when the conversion fails. @debug: a debug file's bytes."""
@@ -305,14 +304,9 @@ def check_markers(gsym):
         0x2100: "??", 0x217a: "??"})
 
 
-def main():
-    gsym = sys.argv[1]
-    for check in (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
-                  check_header_overflow, check_modes, check_markers):
-        check(gsym)
-    print("\n".join(failures) or "all as expected")
-    return bool(failures)
+CHECKS = (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
+          check_header_overflow, check_modes, check_markers)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(sys.argv[1:], CHECKS))
