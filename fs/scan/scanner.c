@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -16,23 +15,10 @@
 #include "fs/images/retired.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/scan_look.h"
+#include "fs/scan/scan_pace.h"
 #include "fs/scan/sweep.h"
 #include "work/os/thread.h"
 #include "fs/sys/starter.h"
-
-enum {
-	REQUEST_MS = 1000, /* between the end of a walk and one that was asked for */
-	RETRY_SECONDS_MAX = 64,
-	/* Debouncing: a scan waits until there was no change for so long, */
-	QUIET_MS = 100,
-	/* but at most so long after the first change; */
-	DEBOUNCE_MS_MAX = 1000,
-	/*
-	 * and for so many times the CPU time of the last scan of its kind, so that constant changes cost at
-	 * most a tenth of a processor for walks, and another for looks at what has changed.
-	 */
-	REST_FACTOR = 9,
-};
 
 void scanner_init(struct scanner *scanner)
 {
@@ -53,30 +39,18 @@ void scanner_deinit(struct scanner *scanner)
 		close(scanner->wake_fd);
 }
 
-/* When the next walk is due; all in milliseconds of monotonic_ms(). */
-struct waiting {
-	int64_t ended; /* the last walk */
-	int64_t rest;  /* no walk before it because of changes */
-	int64_t due;   /* a walk, whatever happens */
-	int64_t look;  /* for changes, not before it */
-	int64_t first; /* change that was seen, or 0 */
-};
-
 /* Takes the changes there are: whether it is time to look at them. */
-static bool collect_changes(struct scan *scan, struct waiting *w, bool any)
+static bool collect_changes(struct scan *scan, struct scan_pace *pace, bool any)
 {
 	int64_t now = monotonic_ms();
-	if (w->first && (!any || now >= w->first + DEBOUNCE_MS_MAX))
-		return true;
-	if (!any)
-		return false;
+	bool due = scan_pace_look_now(pace, now, any);
+	if (due || !any)
+		return due;
 	int root = open(scan->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	watch_read(&scan->watch, root, sweep_mounted_device(scan), &scan->changes);
-	if (!w->first && changes_any(&scan->changes))
-		w->first = now;
+	scan_pace_changed(pace, now, changes_any(&scan->changes));
 	if (root >= 0)
 		close(root);
-	w->look = now + QUIET_MS;
 	return false;
 }
 
@@ -93,7 +67,7 @@ static int64_t spent_ms(void)
 }
 
 /* Looks at what has changed, or has a walk do it. */
-static void look_at_changes(struct scan *scan, struct waiting *w)
+static void look_at_changes(struct scan *scan, struct scan_pace *pace)
 {
 	int64_t start = spent_ms();
 	bool all = scan->changes.all;
@@ -104,31 +78,20 @@ static void look_at_changes(struct scan *scan, struct waiting *w)
 	images_free_retired(scan->images);
 	if (some)
 		digest_lane_wake(&scan->digesting);
-	int64_t now = monotonic_ms();
 	changes_clear(&scan->changes);
-	w->first = 0;
-	w->look = now + (spent_ms() - start) * REST_FACTOR;
-	if ((all || err == -EAGAIN) && w->due > w->rest)
-		w->due = w->rest;
-}
-
-/* How long to sleep at most. */
-static int timeout_of(const struct waiting *w, int64_t now, bool looking)
-{
-	int64_t until = looking && w->first ? now : !looking && w->look < w->due ? w->look : w->due;
-	return until - now > INT_MAX ? INT_MAX : (int)(until - now);
+	scan_pace_looked(pace, monotonic_ms(), spent_ms() - start, all || err == -EAGAIN);
 }
 
 /* Waits until another walk is due: false when it is time to stop instead. */
-static bool wait_for(struct scanner *scanner, struct waiting *w)
+static bool wait_for_walk(struct scanner *scanner, struct scan_pace *pace)
 {
 	struct scan *scan = &scanner->scan;
-	for (int64_t now; (now = monotonic_ms()) < w->due;) {
-		bool looking = now >= w->look;
+	for (int64_t now; (now = monotonic_ms()) < pace->due;) {
+		bool looking = now >= pace->look;
 		struct pollfd fds[] = {{.fd = scan->stop_fd, .events = POLLIN},
 				       {.fd = scanner->wake_fd, .events = POLLIN},
 				       {.fd = looking ? scan->watch.fd : -1, .events = POLLIN}};
-		int n = poll(fds, 3, timeout_of(w, now, looking));
+		int n = poll(fds, 3, scan_pace_timeout(pace, now, looking));
 		if (n < 0)
 			continue;
 		if (fds[0].revents)
@@ -136,64 +99,33 @@ static bool wait_for(struct scanner *scanner, struct waiting *w)
 		if (fds[1].revents) {
 			eventfd_t count;
 			eventfd_read(scanner->wake_fd, &count);
-			if (w->due > w->ended + REQUEST_MS)
-				w->due = w->ended + REQUEST_MS;
+			scan_pace_request(pace);
 		}
-		if (looking && collect_changes(scan, w, fds[2].revents))
-			look_at_changes(scan, w);
+		if (looking && collect_changes(scan, pace, fds[2].revents))
+			look_at_changes(scan, pace);
 	}
 	return true;
 }
 
-/* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: milliseconds of the
- * last one. */
-static bool wait_for_next(struct scanner *scanner, unsigned seconds, int64_t took)
+/* Likewise; that walk serves all requests so far, and sees all changes. */
+static bool wait_for_next(struct scanner *scanner, struct scan_pace *pace)
 {
 	struct watch *watch = &scanner->scan.watch;
 	eventfd_t count;
-	int64_t now = monotonic_ms();
-	struct waiting w = {
-		.ended = now,
-		.due = seconds ? now + seconds * 1000LL : INT64_MAX,
-		.rest = now + took * REST_FACTOR,
-		.look = watch->fd < 0 ? INT64_MAX : now,
-	};
-	if (!wait_for(scanner, &w))
+	if (!wait_for_walk(scanner, pace))
 		return false;
-	eventfd_read(scanner->wake_fd, &count); /* the scan serves all requests so far */
+	eventfd_read(scanner->wake_fd, &count);
 	if (watch->fd >= 0)
-		watch_drain(watch); /* and sees all changes so far */
+		watch_drain(watch);
 	changes_clear(&scanner->scan.changes);
 	return true;
-}
-
-/* After walks that left something unknown the next one comes soon, then ever later. */
-static unsigned retry_delay(unsigned *retry)
-{
-	unsigned seconds = *retry;
-	if (*retry < RETRY_SECONDS_MAX)
-		*retry *= 2;
-	return seconds;
-}
-
-static unsigned sooner(unsigned a, unsigned b)
-{
-	return a && (!b || a < b) ? a : b;
-}
-
-/* Until a file is due that the last walk left out; 0: there is none. */
-static unsigned delay_of_limit(const struct scan *scan)
-{
-	int64_t left = scan->again - time(NULL);
-	return !scan->again ? 0 : left < 1 ? 1 : left > INT_MAX ? INT_MAX : (unsigned)left;
 }
 
 static void *scan_forever(void *arg)
 {
 	struct scanner *scanner = arg;
 	struct scan *scan = &scanner->scan;
-	unsigned retry = 1, delay;
-	int64_t start, took = 0;
+	struct scan_pace pace = {0};
 	scan->index.digests = &scan->images->digests;
 	for (unsigned i = 0; i < scan->n_roots; i++)
 		index_load(&scan->index, i, scan->cache, scan->roots[i].path);
@@ -201,17 +133,21 @@ static void *scan_forever(void *arg)
 	if (scanner->watching)
 		watch_open(&scan->watch, scan->log);
 	do {
-		start = spent_ms();
+		int64_t start = spent_ms();
 		int err = scan_pass(scan);
 		images_free_retired(scan->images);
 		digest_lane_wake(&scan->digesting);
 		starter_release(scanner->starter);
-		/* The first one, which may have had to look at every file, says nothing of the next. */
-		took = scan->pass > 1 ? spent_ms() - start : 0;
-		retry = err ? retry : 1;
-		delay = sooner(scanner->interval, delay_of_limit(scan));
-		delay = err ? sooner(delay, retry_delay(&retry)) : delay;
-	} while (wait_for_next(scanner, delay, took));
+		const struct scan_walk walk = {
+			.err = err,
+			/* The first one, which may have had to look at every file, says nothing of the next. */
+			.took = scan->pass > 1 ? spent_ms() - start : 0,
+			.interval = scanner->interval,
+			.limit = scan->again ? scan->again - time(NULL) : INT64_MAX,
+			.watching = scan->watch.fd >= 0,
+		};
+		scan_pace_walked(&pace, monotonic_ms(), &walk);
+	} while (wait_for_next(scanner, &pace));
 	if (scan->unsaved || digests_unsaved(&scan->images->digests))
 		scan_save_index(scan);
 	return NULL;
