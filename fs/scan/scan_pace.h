@@ -1,8 +1,8 @@
 /*
  * scan_pace.h - when the scanner walks over SOURCE, and when it looks at what has changed.
  *
- * It only computes; scanner.c waits. Times are milliseconds of monotonic_ms(), INT64_MAX is never. Zero-initialised it
- * has seen no walk.
+ * It only computes; scanner.c waits. Times are milliseconds of monotonic_ms(), INT64_MAX is never.
+ * Zero-initialised it has seen no walk.
  */
 #ifndef FS_SCAN_SCAN_PACE_H
 #define FS_SCAN_SCAN_PACE_H

@@ -140,7 +140,7 @@ static void *scan_forever(void *arg)
 		starter_release(scanner->starter);
 		const struct scan_walk walk = {
 			.err = err,
-			/* The first one, which may have had to look at every file, says nothing of the next. */
+			/* The first one may have had to look at every file, and says nothing of the next. */
 			.took = scan->pass > 1 ? spent_ms() - start : 0,
 			.interval = scanner->interval,
 			.limit = scan->again ? scan->again - time(NULL) : INT64_MAX,

@@ -16,6 +16,7 @@
 
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/wrap_log.h"
 
 /* ---- In place of the system ---- */
 
@@ -29,8 +30,7 @@ static struct {
 	int realpath_err;
 	int socket_err;
 	const char *mounts; /* the table of mounts; NULL: it cannot be read */
-	unsigned detached, helped, waited, tables, sockets, lines;
-	char warning[200];
+	unsigned detached, helped, waited, tables, sockets;
 	void *copy; /* of strdup(), that was not freed */
 } sys;
 
@@ -53,8 +53,6 @@ int __real_endmntent(FILE *table);
 int __wrap_endmntent(FILE *table);
 int __real_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol);
-void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 
 int __wrap_open64(const char *path, int flags, ...)
 {
@@ -152,23 +150,20 @@ int __wrap_socket(int domain, int type, int protocol)
 	return sys.socket_err ? -1 : __real_socket(domain, type, protocol);
 }
 
-void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
-{
-	va_list args;
-	(void)log;
-	assert_int_equal(level, LOG_LEVEL_WARNING);
-	sys.lines++;
-	va_start(args, fmt);
-	vsnprintf(sys.warning, sizeof(sys.warning), fmt, args);
-	va_end(args);
-}
-
 /* ---- Cases ---- */
 
-static struct log quiet;
+static const struct log one_log = {.most = LOG_LEVEL_WARNING};
 static struct gsym_diag diag;
 static char *found;
 static int next_fd; /* the lowest that is free */
+
+static unsigned lines_logged(void)
+{
+	unsigned n = 0;
+	for (const char *at = logged; (at = strchr(at, '\n')); at++)
+		n++;
+	return n;
+}
 
 static int lowest_free(void)
 {
@@ -181,6 +176,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&sys, 0, sizeof(sys));
+	logged[0] = 0;
 	sys.mounts = "proc /proc proc rw 0 0\n";
 	diag.text[0] = 0;
 	found = NULL;
@@ -202,7 +198,7 @@ static int prepare(const char *path)
 {
 	free(found);
 	found = NULL;
-	return mountpoint_prepare(path, &quiet, &found, &diag);
+	return mountpoint_prepare(path, &one_log, &found, &diag);
 }
 
 static void refused(const char *path, int err, const char *said)
@@ -224,7 +220,7 @@ TEST(directories)
 	assert_string_equal(found, dir);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(sys.detached, 0);
-	assert_int_equal(sys.lines, 0);
+	assert_int_equal(lines_logged(), 0);
 	assert_string_equal(diag.text, "");
 	/* One that may not be listed is no dead one. */
 	sys.open_err = EACCES;
@@ -294,12 +290,13 @@ TEST(dead_mounts)
 	enum { MOST = 16 };
 	for (unsigned n = 1; n <= MOST + 1; n++) {
 		sys.dead = n;
-		sys.detached = sys.lines = 0;
+		sys.detached = 0;
+		logged[0] = 0;
 		assert_int_equal(prepare(dir), 0);
 		unsigned expected = n > MOST ? MOST : n;
 		assert_int_equal(sys.detached, expected);
-		assert_int_equal(sys.lines, expected); /* each is told */
-		assert_non_null(strstr(sys.warning, dir));
+		assert_int_equal(lines_logged(), expected); /* each is told */
+		assert_non_null(strstr(logged, dir));
 		assert_int_equal(sys.helped, 0);
 	}
 }
@@ -311,7 +308,7 @@ TEST(not_detached)
 	refused(dir, -EINVAL, "cannot detach");
 	assert_int_equal(sys.detached, 1);
 	assert_int_equal(sys.helped, 0);
-	assert_int_equal(sys.lines, 0);
+	assert_int_equal(lines_logged(), 0);
 	assert_null(found);
 }
 
@@ -323,7 +320,7 @@ TEST(helped)
 	assert_int_equal(prepare(dir), 0);
 	assert_int_equal(sys.helped, 2);
 	assert_int_equal(sys.waited, 2);
-	assert_int_equal(sys.lines, 2);
+	assert_int_equal(lines_logged(), 2);
 }
 
 TEST(not_helped)
@@ -347,7 +344,7 @@ TEST(not_helped)
 		refused(dir, rows[i].err, "cannot detach");
 		assert_int_equal(sys.helped, !rows[i].no_memory);
 		assert_int_equal(sys.waited, !rows[i].no_memory && !rows[i].spawn);
-		assert_int_equal(sys.lines, 0);
+		assert_int_equal(lines_logged(), 0);
 		assert_null(sys.copy);
 	}
 }

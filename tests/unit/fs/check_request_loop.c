@@ -19,6 +19,7 @@
 #include <fuse_lowlevel.h>
 
 #include "tests/lib/unit.h"
+#include "tests/unit/wrap_log.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { HANGS_AFTER_SECONDS = 60 };
@@ -35,7 +36,7 @@ static atomic_bool exited, exits_at_init, leaves_last;
 static struct request_loop loop;
 static struct parallel parallel;
 static struct readers readers;
-static struct log no_log;
+static struct log one_log = {.most = LOG_LEVEL_WARNING};
 static atomic_bool interrupted;
 static atomic_uint readies, served, forgets;
 
@@ -43,7 +44,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
 static unsigned inside, inside_wanted;
 
-static char logged[1024];
 static unsigned back_offs[32], n_back_offs, polls;
 static int polled;
 
@@ -57,8 +57,6 @@ ssize_t __wrap_read(int fd, void *to, size_t size);
 int __real_nanosleep(const struct timespec *request, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
-void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 int __wrap_fuse_session_fd(struct fuse_session *session);
 int __wrap_fuse_session_exited(struct fuse_session *session);
 void __wrap_fuse_session_exit(struct fuse_session *session);
@@ -94,18 +92,6 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 	assert_int_equal(ms, 2000);
 	polls++;
 	return polled;
-}
-
-void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
-{
-	size_t n = strlen(logged);
-	va_list args;
-	assert_ptr_equal(log, &no_log);
-	va_start(args, fmt);
-	n += (size_t)snprintf(logged + n, sizeof(logged) - n, "%u ", level);
-	n += (size_t)vsnprintf(logged + n, sizeof(logged) - n, fmt, args);
-	snprintf(logged + n, sizeof(logged) - n, "\n");
-	va_end(args);
 }
 
 int __wrap_fuse_session_fd(struct fuse_session *session)
@@ -206,7 +192,7 @@ static int set_up(void **state)
 	loop.session = (struct fuse_session *)&loop;
 	loop.parallel = &parallel;
 	loop.readers = &readers;
-	loop.log = &no_log;
+	loop.log = &one_log;
 	loop.interrupted = &interrupted;
 	loop.ready = note_ready;
 	loop.user = &loop;
@@ -369,7 +355,7 @@ TEST(no_more_threads)
 	err = run();
 	threads_left = -1;
 	assert_int_equal(err, -EAGAIN);
-	assert_string_equal(logged, "0 cannot start a thread: Resource temporarily unavailable\n");
+	assert_string_equal(logged, "E cannot start a thread: Resource temporarily unavailable\n");
 }
 
 /* ---- The connection ---- */
@@ -380,7 +366,7 @@ TEST(refused)
 	atomic_store(&parallel.ready, false);
 	assert_int_equal(run(), -EPROTO);
 	assert_int_equal(readies, 0);
-	assert_string_equal(logged, "0 the connection to the kernel cannot be initialised\n");
+	assert_string_equal(logged, "E the connection to the kernel cannot be initialised\n");
 	assert_true(exited);
 }
 
@@ -394,7 +380,7 @@ TEST(exits_meanwhile)
 		assert_int_equal(run(), by_signal ? 0 : -EPROTO);
 		assert_int_equal(readies, 0);
 		assert_string_equal(
-			logged, by_signal ? "" : "0 the connection to the kernel cannot be initialised\n");
+			logged, by_signal ? "" : "E the connection to the kernel cannot be initialised\n");
 		assert_int_equal(tear_down(state) || set_up(state), 0);
 	}
 }
@@ -441,8 +427,8 @@ TEST(shortage)
 		assert_int_equal(back_offs[i], i < 10 ? 1U << i : 1000);
 	assert_int_equal(back_offs[20], 1);
 	assert_int_equal(polls, 0);
-	assert_string_equal(logged, "1 cannot read a request: Cannot allocate memory; trying again\n"
-				    "1 cannot read a request: Cannot allocate memory; trying again\n");
+	assert_string_equal(logged, "W cannot read a request: Cannot allocate memory; trying again\n"
+				    "W cannot read a request: Cannot allocate memory; trying again\n");
 }
 
 /* A few requests that are too short may be; then the device is broken. */
@@ -460,8 +446,8 @@ TEST(short_reads)
 		read_error(0);
 	assert_int_equal(run(), -EIO);
 	assert_int_equal(n_back_offs, 16);
-	assert_string_equal(logged, "1 cannot read a request: Input/output error; trying again\n"
-				    "0 cannot read requests: Input/output error\n");
+	assert_string_equal(logged, "W cannot read a request: Input/output error; trying again\n"
+				    "E cannot read requests: Input/output error\n");
 }
 
 TEST(broken)
@@ -469,7 +455,7 @@ TEST(broken)
 	begin(1);
 	read_error(EPERM);
 	assert_int_equal(run(), -EPERM);
-	assert_string_equal(logged, "0 cannot read requests: Operation not permitted\n");
+	assert_string_equal(logged, "E cannot read requests: Operation not permitted\n");
 	assert_true(exited);
 }
 
@@ -479,8 +465,8 @@ TEST(init_lost)
 	assert_int_equal(request_loop_init(&loop, 1), 0);
 	read_error(ENOMEM);
 	assert_int_equal(run(), -EPROTO);
-	assert_string_equal(logged, "1 cannot read a request: Cannot allocate memory; trying again\n"
-				    "0 the request INIT is lost\n");
+	assert_string_equal(logged, "W cannot read a request: Cannot allocate memory; trying again\n"
+				    "E the request INIT is lost\n");
 	assert_int_equal(polls, 1);
 	assert_int_equal(tear_down(state) || set_up(state), 0);
 	assert_int_equal(request_loop_init(&loop, 1), 0);

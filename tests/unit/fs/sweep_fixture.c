@@ -19,6 +19,7 @@
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_asprintf.h"
+#include "tests/unit/wrap_log.h"
 
 /* ---- The worker, and the log ---- */
 
@@ -88,8 +89,6 @@ static int follow(const char *line, bool hashes, struct identified *ret, struct 
 
 int __wrap_identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max,
 		    struct identified *ret, struct gsym_diag *diag);
-void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 
 int __wrap_identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max,
 		    struct identified *ret, struct gsym_diag *diag)
@@ -159,22 +158,6 @@ void __wrap_images_recheck(struct images *images, const struct search_path *sear
 {
 	followed.neighbours++;
 	__real_images_recheck(images, search);
-}
-
-char logged[16384];
-
-void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
-{
-	size_t n = strlen(logged);
-	va_list args;
-	if (level > log->most)
-		return;
-	n += (size_t)snprintf(logged + n, sizeof(logged) - n, "%c ", "EWID"[level]);
-	va_start(args, fmt);
-	n += (size_t)vsnprintf(logged + n, sizeof(logged) - n, fmt, args);
-	va_end(args);
-	assert_true(n + 1 < sizeof(logged));
-	strcpy(logged + n, "\n");
 }
 
 void expect_log(const char *expected)
