@@ -419,6 +419,7 @@ static void setup_queue(struct gsymfs *fs)
 		.images = &fs->images,
 		.scanner = &fs->scanner,
 		.converter = &fs->converter,
+		.work = {convert_from_cache, convert_run},
 		.metrics = &fs->metrics,
 		.asking.eager = fs->options.eager,
 		.idle.load_percent = fs->options.idle_load,

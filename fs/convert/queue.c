@@ -306,7 +306,7 @@ static void *open_images(void *arg)
 		struct outcome outcome;
 		struct convert_request request;
 		revision_request(queue->images, rev, &request);
-		bool there = convert_from_cache(queue->converter, &request, rev->gsym_size != 0, &outcome);
+		bool there = queue->work.find(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
 		if (there)
 			settle_cached(queue, rev, &request, &outcome);
@@ -336,7 +336,7 @@ static void run_conversion(struct queue *queue, const struct converter *converte
 			   const struct convert_request *request, struct outcome *ret)
 {
 	last_use_save(queue->images, converter->cache);
-	convert_run(converter, request, ret);
+	queue->work.convert(converter, request, ret);
 	if (cache_take_evicted(converter->cache))
 		images_close_evicted(queue->images, converter->cache);
 }
@@ -466,7 +466,7 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 	revision_request(queue->images, rev, &request);
 	request.worker = set_idle_worker;
 	request.stop_fd = &queue->idle.cancel_fd;
-	bool there = convert_from_cache(&converter, &request, rev->gsym_size != 0, &outcome);
+	bool there = queue->work.find(&converter, &request, rev->gsym_size != 0, &outcome);
 	if (!there) {
 		begin_idle_conversion(queue, rev);
 		run_conversion(queue, &converter, &request, &outcome);

@@ -22,11 +22,20 @@ enum { QUEUE_JOBS_MAX = 64 };
 struct metrics;
 struct scanner;
 
+/* How images are opened; in the daemon as convert_run.h says. */
+struct queue_work {
+	bool (*find)(const struct converter *converter, const struct convert_request *request, bool is_known,
+		     struct outcome *ret);
+	void (*convert)(const struct converter *converter, const struct convert_request *request,
+			struct outcome *ret);
+};
+
 struct queue {
 	/* Set before queue_init(), borrowed. */
 	struct images *images;
 	struct scanner *scanner;
 	const struct converter *converter;
+	struct queue_work work;
 	struct metrics *metrics;
 
 	/* Guarded by images->lock, as far as @stopping. */

@@ -14,14 +14,17 @@
 #include "fs/convert/stage.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
+#include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
@@ -205,24 +208,16 @@ TEST_WITH(after_a_quiet_time, images_fixture_set_up, images_fixture_tear_down)
 
 /* ---- On another host ---- */
 
+/* The one function of ours that is replaced: a turn is one at a store, with a lease there. */
 static int64_t hurried;
-static size_t ended;
 
 int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *turn);
-void __wrap_share_turn_end(struct share *share, struct share_turn *turn);
 
 int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *turn)
 {
 	(void)share;
 	(void)turn;
 	return hurried;
-}
-
-void __wrap_share_turn_end(struct share *share, struct share_turn *turn)
-{
-	(void)share;
-	(void)turn;
-	ended++;
 }
 
 static void expect_due(struct elsewhere *elsewhere, int64_t now, const struct revision *rev)
@@ -254,9 +249,7 @@ TEST(due_first)
 	expect_none(&elsewhere, 10, 20);
 	expect_due(&elsewhere, 100, &revs[2]);
 	expect_due(&elsewhere, 100, &revs[0]);
-	ended = 0;
 	elsewhere_deinit(&elsewhere, NULL);
-	assert_int_equal(ended, 1);
 }
 
 /* It may become due earlier, never later, and no other with it. */
@@ -455,13 +448,8 @@ static struct call *waiting_call;   /* for addresses while it runs, or NULL */
 static bool in_cache;
 static unsigned conversions;
 
-bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
-			       bool is_known, struct outcome *ret);
-void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
-			struct outcome *ret);
-
-bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
-			       bool is_known, struct outcome *ret)
+static bool find_in_cache(const struct converter *converter, const struct convert_request *request,
+			  bool is_known, struct outcome *ret)
 {
 	assert_non_null(converter);
 	assert_string_equal(request->id, ID);
@@ -487,8 +475,8 @@ static void expect_asked_by(const struct convert_request *request, size_t most, 
 }
 
 /* What waits is asked of each worker, of one that takes the place of another, too. */
-void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
-			struct outcome *ret)
+static void run_worker(const struct converter *converter, const struct convert_request *request,
+		       struct outcome *ret)
 {
 	assert_non_null(converter);
 	conversions++;
@@ -506,6 +494,7 @@ struct conversions {
 	struct metrics metrics;
 	struct cache cache;
 	struct converter converter;
+	struct scanner scanner;
 	struct queue queue;
 };
 
@@ -515,7 +504,15 @@ static void begin_conversions(struct conversions *c, struct images *images)
 	c->cache.dir = -1;
 	c->converter.cache = &c->cache;
 	c->queue = (struct queue){
-		.images = images, .converter = &c->converter, .metrics = &c->metrics, .asking.eager = true};
+		.images = images,
+		.scanner = &c->scanner,
+		.converter = &c->converter,
+		.work = {find_in_cache, run_worker},
+		.metrics = &c->metrics,
+		.asking.eager = true,
+	};
+	c->scanner.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	assert_true(c->scanner.wake_fd >= 0);
 	queue_init(&c->queue);
 	assert_int_equal(queue_start(&c->queue, 1), 0);
 	in_cache = false;
@@ -530,6 +527,7 @@ static void end_conversions(struct conversions *c)
 	mutex_unlock(&c->queue.images->lock);
 	queue_join(&c->queue);
 	queue_deinit(&c->queue);
+	close(c->scanner.wake_fd);
 }
 
 /* Has @rev converted, with @outcome, and waits for its end: the state that it has then. */
@@ -640,111 +638,100 @@ TEST_WITH(outcomes, images_fixture_set_up, images_fixture_tear_down)
 
 /* ---- Those that wait for a conversion ---- */
 
-static struct list *ended_calls; /* in place of their answers */
-static _Atomic int ended_with;   /* set by threads of the queue, as are the next two */
-static _Atomic bool ended_here;
-static _Atomic unsigned scans;
+void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t function, void *user);
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
 
-void __wrap_calls_fail(struct list *woken, int err, bool here);
-void __wrap_calls_resume(struct list *woken);
-void __wrap_scanner_request(struct scanner *scanner);
-
-static void keep(struct list *woken)
+void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t function, void *user)
 {
-	for (struct list *at; ended_calls && (at = list_take(woken));)
-		list_append(ended_calls, at);
-	assert_true(list_empty(woken));
+	(void)req, (void)function, (void)user;
 }
 
-void __wrap_calls_fail(struct list *woken, int err, bool here)
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {
-	ended_with = err;
-	ended_here = here;
-	keep(woken);
+	static const struct fuse_ctx owner = {.uid = OWNER};
+	(void)req;
+	return &owner;
 }
 
-void __wrap_calls_resume(struct list *woken)
+/* Has @rev converted while @call waits for it, and goes on whatever comes of it. Returns the scans asked for. */
+static eventfd_t wait_for(struct images_fixture *f, struct revision *rev, struct outcome outcome,
+			  struct runners *runners, struct call *call)
 {
-	ended_with = 0;
-	keep(woken);
-}
-
-void __wrap_scanner_request(struct scanner *scanner)
-{
-	assert_null(scanner);
-	scans++;
-}
-
-/* Has @rev converted while a call waits for it; the list on which that is then. */
-static void expect_call_on(struct conversions *c, struct revision *rev, struct outcome outcome,
-			   const struct list *list)
-{
-	struct runners runners = {.lock = &c->queue.images->lock};
-	struct call call = {.runners = &runners, .state = CALL_PARKED};
-	mutex_lock(&c->queue.images->lock);
-	list_append(&rev->waiters, &call.link);
-	mutex_unlock(&c->queue.images->lock);
-	ended_with = 1;
-	convert(c, rev, outcome);
-	end_conversions(c); /* all was said by then */
-	assert_ptr_equal(list->next, &call.link);
-	assert_ptr_equal(call.link.next, list);
-	list_remove(&call.link);
+	struct conversions c;
+	eventfd_t scans = 0;
+	*call = (struct call){
+		.runners = runners, .state = CALL_PARKED, .wait.revision = rev, .outlives_failure = true};
+	begin_conversions(&c, &f->images);
+	mutex_lock(&f->images.lock);
+	list_append(&rev->waiters, &call->link);
+	mutex_unlock(&f->images.lock);
+	convert(&c, rev, outcome);
+	eventfd_read(c.scanner.wake_fd, &scans);
+	end_conversions(&c); /* all was said by then */
 	rev->state = STATE_COLD;
-	begin_conversions(c, c->queue.images);
+	return scans;
+}
+
+/* Whether a thread is to continue @call: else it waits for the next scan. */
+static bool goes_on(struct images_fixture *f, struct runners *runners, struct call *call)
+{
+	struct list woken;
+	list_init(&woken);
+	mutex_lock(&f->images.lock);
+	runners_stop(runners, &woken);
+	runners->stopping = false;
+	mutex_unlock(&f->images.lock);
+	bool resumed = woken.next == &call->link;
+	assert_true(resumed || f->images.scan_waiters.next == &call->link);
+	list_remove(&call->link);
+	return resumed;
 }
 
 TEST_WITH(waited_for, images_fixture_set_up, images_fixture_tear_down)
 {
 	static const struct {
 		struct outcome outcome;
-		int ended_with;
 		bool here;
 	} rows[] = {
-		{{.verdict = VERDICT_TRANSIENT, .err = -EIO}, -EIO, true},
-		{{.verdict = VERDICT_TRANSIENT, .err = -ENOTCONN}, -ENOTCONN, true},
-		{{.verdict = VERDICT_FAILED, .err = -ENOSPC}, -ENOSPC, true},
-		{{.verdict = VERDICT_FAILED, .err = -EFBIG}, -EFBIG, false},
-		{{.verdict = VERDICT_FAILED_FOREVER, .err = -EIO}, -EIO, false},
-		{{.verdict = VERDICT_CRASHED, .err = -EIO}, -EIO, false},
-		{{.verdict = VERDICT_OUTDATED}, 0, false},
+		{{.verdict = VERDICT_TRANSIENT, .err = -EIO}, true},
+		{{.verdict = VERDICT_TRANSIENT, .err = -ENOTCONN}, true},
+		{{.verdict = VERDICT_FAILED, .err = -ENOSPC}, true},
+		{{.verdict = VERDICT_FAILED, .err = -EFBIG}, false},
+		{{.verdict = VERDICT_FAILED_FOREVER, .err = -EIO}, false},
+		{{.verdict = VERDICT_CRASHED, .err = -EIO}, false},
+		{{.verdict = VERDICT_OUTDATED}, false},
 	};
+	const struct outcome replaced = {.verdict = VERDICT_REPLACED, .err = -ESTALE};
 	struct images_fixture *f = *state;
-	struct conversions c;
-	struct list calls;
-	list_init(&calls);
-	ended_calls = &calls;
+	struct runners runners;
+	struct call call;
+	runners_init(&runners, &f->images.lock, &call_runner_kind, &f->images.readers);
 	put(f, program_file(SOURCE_DWARF));
-	begin_conversions(&c, &f->images);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		ended_here = false;
-		expect_call_on(&c, current(f), rows[i].outcome, &calls);
-		assert_int_equal(ended_with, rows[i].ended_with);
-		assert_int_equal(ended_here, rows[i].here);
+		assert_int_equal(wait_for(f, current(f), rows[i].outcome, &runners, &call), 0);
+		assert_true(goes_on(f, &runners, &call));
+		assert_int_equal(call.failure, rows[i].outcome.err);
+		assert_int_equal(call.failed_here, rows[i].here);
 	}
 	/* For a file that is another one by now, for the next scan. */
-	scans = 0;
-	expect_call_on(&c, current(f), (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE},
-		       &f->images.scan_waiters);
-	assert_int_equal(scans, 1);
+	assert_int_equal(wait_for(f, current(f), replaced, &runners, &call), 1);
+	assert_false(goes_on(f, &runners, &call));
 	/* One that a scan met while the file was converted: they look again. */
 	struct revision *rev = current(f);
 	scanned(f, 0);
 	put(f, WITH(program_file(SOURCE_DWARF), w.size = 1));
 	assert_true(rev->stale);
-	expect_call_on(&c, rev, (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE}, &calls);
-	assert_int_equal(ended_with, 0);
-	assert_int_equal(scans, 1);
+	assert_int_equal(wait_for(f, rev, replaced, &runners, &call), 0);
+	assert_true(goes_on(f, &runners, &call));
+	assert_int_equal(call.failure, 0);
 	/* Without a file the image waits for the next scan, too. */
 	rev = current(f);
 	scanned(f, 0);
 	scanned(f, 0);
 	assert_true(rev->stale);
-	expect_call_on(&c, rev, (struct outcome){.verdict = VERDICT_REPLACED, .err = -ESTALE},
-		       &f->images.scan_waiters);
-	assert_int_equal(scans, 2);
-	ended_calls = NULL;
-	end_conversions(&c);
+	assert_int_equal(wait_for(f, rev, replaced, &runners, &call), 1);
+	assert_false(goes_on(f, &runners, &call));
+	runners_deinit(&runners);
 }
 
 /* ---- Starting ---- */

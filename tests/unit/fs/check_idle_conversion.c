@@ -2,12 +2,12 @@
 #include "images_fixture.h"
 
 #include "work/os/mutex.h"
-#include "store/share/share_again.h"
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
 #include "fs/sys/metrics.h"
+#include "work/run/run_slots.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -31,17 +31,9 @@ static struct revision *rev;
 static bool in_cache;
 static struct outcome next_outcome;
 /* Seen by the thread of the queue. */
-static _Atomic unsigned conversions, offers_again, given, resumed;
-static char one_offer;
+static _Atomic unsigned conversions;
+static struct run_slots slots;
 
-bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
-			       bool is_known, struct outcome *ret);
-void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
-			struct outcome *ret);
-struct share_offer *__wrap_share_again(const struct converter *converter,
-				       const struct convert_request *request, struct handle *handle);
-void __wrap_share_give(struct share *share, struct share_offer *offer);
-void __wrap_calls_resume(struct list *woken);
 int __wrap_sched_setscheduler(pid_t pid, int policy, const struct sched_param *param);
 
 /* It has one thread, no slot that others wait for, and ends when it is cancelled. */
@@ -55,8 +47,8 @@ static void expect_idle(const struct converter *converter, const struct convert_
 	assert_null(request->asked);
 }
 
-bool __wrap_convert_from_cache(const struct converter *converter, const struct convert_request *request,
-			       bool is_known, struct outcome *ret)
+static bool find_in_cache(const struct converter *converter, const struct convert_request *request,
+			  bool is_known, struct outcome *ret)
 {
 	expect_idle(converter, request);
 	assert_int_equal(is_known, rev->gsym_size != 0);
@@ -88,8 +80,8 @@ static void expect_worker_that_gives_way(const struct convert_request *request)
 	assert_int_equal(atomic_load(&rev->worker), 0);
 }
 
-void __wrap_convert_run(const struct converter *converter, const struct convert_request *request,
-			struct outcome *ret)
+static void run_worker(const struct converter *converter, const struct convert_request *request,
+		       struct outcome *ret)
 {
 	expect_idle(converter, request);
 	mutex_lock(&run->queue.images->lock);
@@ -100,26 +92,13 @@ void __wrap_convert_run(const struct converter *converter, const struct convert_
 	*ret = next_outcome;
 }
 
-struct share_offer *__wrap_share_again(const struct converter *converter,
-				       const struct convert_request *request, struct handle *handle)
-{
-	assert_ptr_equal(converter, &run->converter);
-	assert_string_equal(request->id, ID);
-	assert_ptr_equal(handle, next_outcome.handle);
-	offers_again++;
-	return (struct share_offer *)&one_offer;
-}
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
 
-void __wrap_share_give(struct share *share, struct share_offer *offer)
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {
-	assert_ptr_equal(share, run->converter.share);
-	given += offer == (struct share_offer *)&one_offer;
-}
-
-void __wrap_calls_resume(struct list *woken)
-{
-	while (list_take(woken))
-		resumed++;
+	static const struct fuse_ctx owner = {.uid = OWNER};
+	(void)req;
+	return &owner;
 }
 
 /* ---- One image, of which only addresses were asked ---- */
@@ -132,13 +111,14 @@ static void begin(struct images_fixture *f, struct run *r)
 	r->cache.dir = -1;
 	r->converter.cache = &r->cache;
 	r->converter.threads = 8;
-	r->converter.slots = (struct run_slots *)&one_offer;
+	r->converter.slots = &slots;
 	r->queue = (struct queue){.images = &f->images,
 				  .converter = &r->converter,
+				  .work = {find_in_cache, run_worker},
 				  .metrics = &r->metrics,
 				  .idle.load_percent = ALWAYS};
 	run = r;
-	conversions = offers_again = given = resumed = 0;
+	conversions = 0;
 	put(f, program_file(SOURCE_DWARF));
 	rev = current(f);
 	queue_init(&r->queue);
@@ -190,7 +170,6 @@ TEST(by_a_worker)
 	in_cache = false;
 	for (size_t i = 0; i < ARRAY_SIZE(settled); i++) {
 		next_outcome = settled[i];
-		next_outcome.offer = (struct share_offer *)&one_offer;
 		begin(f, &r);
 		unsigned before = rev->image->conversions;
 		convert_when_idle(f, 1);
@@ -198,13 +177,12 @@ TEST(by_a_worker)
 		assert_int_equal(conversions, 1);
 		assert_int_equal(rev->image->conversions, before + 1);
 		assert_int_equal(counted(), 1);
-		assert_true(given == 1 && offers_again == 0);
 		assert_int_equal(rev->n_fragments, 0);
 		rev->state = STATE_COLD;
 	}
 }
 
-/* Another daemon made it meanwhile, say: nothing is converted here, and the store may not have it yet. */
+/* Another daemon made it meanwhile, say: nothing is converted here. */
 TEST(from_the_cache)
 {
 	struct images_fixture *f = *state;
@@ -219,7 +197,6 @@ TEST(from_the_cache)
 		assert_int_equal(conversions, 0);
 		assert_int_equal(rev->image->conversions, before);
 		assert_int_equal(counted(), 0);
-		assert_true(given == 1 && offers_again == 1);
 		rev->state = STATE_COLD;
 	}
 }
@@ -233,8 +210,11 @@ TEST(given_up)
 	struct run r;
 	in_cache = false;
 	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
-		struct runners runners = {.lock = &f->images.lock};
+		struct runners runners;
+		struct list resumed;
 		struct call call = {.runners = &runners, .state = CALL_PARKED};
+		list_init(&resumed);
+		runners_init(&runners, &f->images.lock, &call_runner_kind, &f->images.readers);
 		next_outcome = (struct outcome){.verdict = verdicts[i], .err = -EIO};
 		begin(f, &r);
 		rev->given_up = 0;
@@ -246,8 +226,11 @@ TEST(given_up)
 		assert_int_equal(r.metrics.idle[IDLE_CONVERTED], 0);
 		assert_int_equal(conversions, GIVEN_UP_MAX);
 		assert_int_equal(counted(), 0);
-		assert_true(given == 0 && offers_again == 0);
-		assert_int_equal(resumed, 1);
+		mutex_lock(&f->images.lock);
+		runners_stop(&runners, &resumed);
+		mutex_unlock(&f->images.lock);
+		assert_ptr_equal(list_take(&resumed), &call.link);
+		runners_deinit(&runners);
 		assert_int_equal(rev->state, STATE_COLD);
 		assert_int_equal(rev->given_up, GIVEN_UP_MAX);
 		assert_true(rev->n_fragments > 0);
