@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "fs/answer/answers.h"
+#include "fs/answer/stream.h"
+#include "fs/images/images.h"
+
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
@@ -11,34 +15,42 @@ enum { OWNER = 1000, STREAMS = 3 };
 
 static struct accounts accounts;
 static struct open_files files;
-static char streams[STREAMS]; /* in place of struct stream */
+static struct images images;
+static struct answers answers;
+static struct stream streams[STREAMS];
 static unsigned freed[STREAMS], trimmed[STREAMS], refs_seen;
 static struct open_file *last_put; /* by the client, while its stream is trimmed; NULL: none */
 
-void __wrap_stream_free(struct stream *stream);
-void __wrap_stream_trim(struct stream *stream);
-
-void __wrap_stream_free(struct stream *stream)
+static void count_free(struct stream *stream)
 {
-	if (stream)
-		freed[(char *)stream - streams]++;
+	freed[stream - streams]++;
 }
 
-void __wrap_stream_trim(struct stream *stream)
+static void count_trim(struct stream *stream)
 {
-	trimmed[(char *)stream - streams]++;
+	trimmed[stream - streams]++;
 	if (!last_put)
 		return;
 	refs_seen = atomic_load(&last_put->refs);
 	open_file_put(last_put);
 	last_put = NULL;
-	assert_int_equal(freed[(char *)stream - streams], 0);
+	assert_int_equal(freed[stream - streams], 0);
+}
+
+static const struct stream_kind kind = {.trim = count_trim, .free = count_free};
+
+static void make_stream(unsigned i)
+{
+	assert_int_equal(stream_init(&streams[i], &kind, &answers, OWNER), 0);
 }
 
 static int set_up(void **state)
 {
 	(void)state;
 	accounts_init(&accounts);
+	mutex_init(&images.lock, LOCK_IMAGES);
+	answers = (struct answers){.images = &images};
+	accounts_init(&answers.accounts);
 	open_files_init(&files, &accounts);
 	memset(freed, 0, sizeof(freed));
 	memset(trimmed, 0, sizeof(trimmed));
@@ -50,6 +62,8 @@ static int tear_down(void **state)
 	(void)state;
 	open_files_deinit(&files);
 	accounts_deinit(&accounts);
+	accounts_deinit(&answers.accounts);
+	mutex_destroy(&images.lock);
 	assert_int_equal(live, 0);
 	return 0;
 }
@@ -57,7 +71,8 @@ static int tear_down(void **state)
 static struct open_file *open_stream(unsigned i)
 {
 	struct open_file *file;
-	const struct open_file holds = {.stream = (struct stream *)&streams[i]};
+	const struct open_file holds = {.stream = &streams[i]};
+	make_stream(i);
 	assert_int_equal(open_file_new(&files, &holds, OWNER, &file), 0);
 	assert_int_equal(atomic_load(&file->refs), 1);
 	return file;
@@ -124,10 +139,11 @@ TEST(rest)
 TEST(without_memory)
 {
 	int err = -ENOMEM;
-	const struct open_file holds = {.stream = (struct stream *)&streams[2]};
+	const struct open_file holds = {.stream = &streams[2]};
 	for (long n = 0; err; n++) {
 		struct open_file *file = NULL;
 		freed[2] = 0;
+		make_stream(2);
 		allowed = n;
 		err = open_file_new(&files, &holds, OWNER, &file);
 		allowed = -1;

@@ -1,5 +1,4 @@
 /* The file status of the root: every state and line, what each caller may know, and memory that fails. */
-#include "store/share/share.h" /* has locals called as a variable of the fixture */
 #include "fs/scan/scan_state.h"
 #include "tree_lookup_fixture.h"
 
@@ -13,43 +12,6 @@
 #include "fs/tree/root_status.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
-
-/* ---- In place of the store that hosts share ---- */
-
-static struct store_abilities abilities;
-static bool demanded;
-
-const char *__wrap_store_title(const struct store *store);
-void __wrap_store_describe_breaker(struct store *store, char *ret, size_t size);
-void __wrap_store_abilities(struct store *store, struct store_abilities *ret);
-bool __wrap_trust_is_demanded(const struct store_trust *trust);
-
-static char a_store, a_trust;
-
-const char *__wrap_store_title(const struct store *store)
-{
-	assert_ptr_equal(store, &a_store);
-	return "https://store";
-}
-
-void __wrap_store_describe_breaker(struct store *store, char *ret, size_t size)
-{
-	assert_ptr_equal(store, &a_store);
-	memset(ret, 'x', size); /* all of it is there */
-	snprintf(ret, size, "closed");
-}
-
-void __wrap_store_abilities(struct store *store, struct store_abilities *ret)
-{
-	assert_ptr_equal(store, &a_store);
-	*ret = abilities;
-}
-
-bool __wrap_trust_is_demanded(const struct store_trust *trust)
-{
-	assert_ptr_equal(trust, &a_trust);
-	return demanded;
-}
 
 /* ---- The file ---- */
 
@@ -180,63 +142,14 @@ TEST(many_files)
 	}
 }
 
-/* ---- The shared store ---- */
-
-#define SHARED "state\tscanning\n" NO_FILES "shared\thttps://store\nshared_breaker\tclosed\n"
-
-TEST(shared)
-{
-	static const struct {
-		struct store_abilities can;
-		bool bazel, trust, demanded;
-		const char *text;
-	} rows[] = {
-		{{.is_known = true, .has_leases = true},
-		 false,
-		 false,
-		 false,
-		 SHARED "shared_access\tread-write\nshared_leases\tyes\nshared_signatures\tnone\n"},
-		{{.is_known = true, .is_read_only = true},
-		 false,
-		 true,
-		 false,
-		 SHARED "shared_access\tread-only\n"
-			"shared_leases\tno (the server does not refuse to replace an object)\n"
-			"shared_signatures\tmade\n"},
-		{{.has_leases = true},
-		 false,
-		 true,
-		 true,
-		 SHARED
-		 "shared_access\tread-write\nshared_leases\tnot known yet\nshared_signatures\tdemanded\n"},
-		{{.is_known = true, .has_leases = true},
-		 true,
-		 false,
-		 true,
-		 SHARED "shared_access\tread-write\nshared_leases\tno (not with this layout)\n"
-			"shared_signatures\tnone\n"},
-	};
-	struct share share = {.store = (struct store *)&a_store};
-	t.tree.share = &share;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		abilities = rows[i].can;
-		demanded = rows[i].demanded;
-		share.bazel = rows[i].bazel;
-		share.trust = rows[i].trust ? (struct store_trust *)&a_trust : NULL;
-		says(rows[i].text);
-	}
-}
-
 /* Each allocation fails in turn: there is no file then, and never part of one. */
 TEST(without_memory)
 {
-	struct share share = {.store = (struct store *)&a_store};
 	const struct scan_root roots[] = {{.path = (char *)"/src"}};
 	struct content *whole, *content;
 	char long_reason[600] = {0};
 	const struct skipped_cause cause = {long_reason, FILE_SKIPPED};
 	memset(long_reason, 'x', sizeof(long_reason) - 1);
-	t.tree.share = &share;
 	t.tree.roots = roots;
 	t.tree.n_roots = 1;
 	skipped_add(&t.skipped, "a", &damaged, true, 1);

@@ -2,6 +2,7 @@
 #include "fs/call/runners.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*ru
 int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 int __real_pthread_join(pthread_t thread, void **ret);
 int __wrap_pthread_join(pthread_t thread, void **ret);
-unsigned __wrap_parallel_cpus(void);
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret);
 
 int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
@@ -37,9 +38,13 @@ int __wrap_pthread_join(pthread_t thread, void **ret)
 	return __real_pthread_join(thread, ret);
 }
 
-unsigned __wrap_parallel_cpus(void)
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret)
 {
-	return cpus;
+	(void)pid;
+	CPU_ZERO_S(size, ret);
+	for (unsigned i = 0; i < cpus; i++)
+		CPU_SET_S(i, size, ret);
+	return 0;
 }
 
 struct item {

@@ -149,37 +149,6 @@ TEST(incomplete)
 	assert_int_equal(s->scan.index.files.n, 0);
 }
 
-static void expect_followed(bool any, bool complete, bool has_servers)
-{
-	assert_int_equal(followed.cache, any);
-	assert_int_equal(followed.evicted, any);
-	assert_int_equal(followed.neighbours, any);
-	assert_int_equal(followed.watches, complete);
-	assert_int_equal(followed.remote, has_servers);
-	memset(&followed, 0, sizeof(followed));
-}
-
-/* What is done after each walk, after a complete one, and when there are servers. */
-TEST(after_walks)
-{
-	static char servers;
-	struct scanned_source *s = *state;
-	make_file(s, "a", "01 E");
-	memset(&followed, 0, sizeof(followed));
-	walk_all(s, 0);
-	expect_followed(true, true, false);
-	s->scan.remote = (struct remote *)(void *)&servers;
-	walk_all(s, 0);
-	expect_followed(true, true, true);
-	s->scan.source = "/nonexistent/gsymfs";
-	walk_all(s, -EIO);
-	expect_followed(true, false, true);
-	s->scan.source = s->dir;
-	make_file(s, "b", "!stop");
-	walk_all(s, -ECANCELED);
-	expect_followed(false, false, false);
-}
-
 /* by-path has the directories, however their names begin. */
 TEST(paths)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
@@ -17,8 +18,7 @@
 
 enum {
 	MOUNT_DEVICE = 0x7777, /* of what is named "mounted" */
-	OWN_DEVICE = 1,
-	LOOKS = 64, /* new files that are looked at, of one batch of events */
+	LOOKS = 64,            /* new files that are looked at, of one batch of events */
 };
 
 static struct {
@@ -33,12 +33,16 @@ static struct {
 
 static const char *mounted; /* the name of an entry on the file system of the mount */
 
-dev_t __wrap_entry_device(int dir, const char *name);
+int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
+int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 
-dev_t __wrap_entry_device(int dir, const char *name)
+int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret)
 {
-	(void)dir;
-	return mounted && strcmp(name, mounted) == 0 ? MOUNT_DEVICE : OWN_DEVICE;
+	if (!mounted || strcmp(path, mounted) != 0)
+		return __real_statx(dir, path, flags, mask, ret);
+	ret->stx_dev_major = major(MOUNT_DEVICE);
+	ret->stx_dev_minor = minor(MOUNT_DEVICE);
+	return 0;
 }
 
 /* ---- A directory ---- */

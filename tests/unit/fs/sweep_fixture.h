@@ -67,11 +67,6 @@ bool walk_without(struct scanned_source *s, long n);
 /* An event names @paths, with spaces between them. */
 void look_at(struct scanned_source *s, const char *paths, int outcome);
 
-/* What follows a walk: how often since it was cleared. */
-extern struct followed {
-	unsigned remote, watches, cache, evicted, neighbours;
-} followed;
-
 /* ---- What is known ---- */
 
 /* So many files were opened since the last call. */
