@@ -20,6 +20,10 @@
 #include "store/share/share_turn.h"
 #include "work/os/guard.h"
 #include "work/worker/child.h"
+#include "fs/answer/answer.h"
+#include "fs/answer/batch_file.h"
+#include "fs/answer/log_file.h"
+#include "fs/answer/status.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"
@@ -460,6 +464,8 @@ static void setup_answers(struct gsymfs *fs)
 
 static void setup_tree(struct gsymfs *fs)
 {
+	static const struct tree_content content = {answer_make, answer_make_early, status_make,
+						    batch_file_new, log_file_new};
 	fs->tree = (struct tree){
 		.images = &fs->images,
 		.cache = &fs->cache,
@@ -468,6 +474,7 @@ static void setup_tree(struct gsymfs *fs)
 		.share = fs->converter.share,
 		.runners = &fs->runners,
 		.answers = &fs->answers,
+		.content = &content,
 		.skipped = &fs->skipped,
 		.remote = fs->options.debuginfod ? &fs->remote : NULL,
 		.roots = fs->roots,

@@ -27,7 +27,7 @@ static int early_answer(struct call *call, struct revision *rev, const struct re
 	int err = -EAGAIN;
 	for (size_t i = 0; i < n; i++) {
 		if (err)
-			err = answer_make_early(tree->answers, rev, fragments[i], request, ret);
+			err = tree->content->early(tree->answers, rev, fragments[i], request, ret);
 		handle_put(fragments[i]);
 	}
 	return err ? -EAGAIN : 0;
@@ -45,7 +45,7 @@ static int address_answer(struct call *call, struct revision *rev, const struct 
 	if (err)
 		return err == -EAGAIN ? early_answer(call, rev, request, ret) : err;
 	*ret_id = answer_id(rev, request, handle->addresses.base, handle->stamp);
-	err = answer_make(tree->answers, rev, handle, request, &call->wait, ret, ret_known);
+	err = tree->content->answer(tree->answers, rev, handle, request, &call->wait, ret, ret_known);
 	handle_put(handle);
 	return err;
 }

@@ -87,13 +87,13 @@ static int open_made(struct call *call, const struct fixed_place *at)
 static struct content *make_status(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
 	(void)caller;
-	return status_make(tree->answers, dir, false);
+	return tree->content->status(tree->answers, dir, false);
 }
 
 static struct content *make_info(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
 	(void)caller;
-	return status_make(tree->answers, dir, true);
+	return tree->content->status(tree->answers, dir, true);
 }
 
 static struct content *make_metrics(struct tree *tree, struct revision *dir, const struct caller *caller)
@@ -187,7 +187,7 @@ static int attr_of_stream(struct tree *tree, const struct fixed_place *at, struc
 static int open_log(struct call *call, const struct fixed_place *at)
 {
 	(void)at;
-	return open_stream(call, log_file_new(tree_of(call)->answers, caller_of(call->req)));
+	return open_stream(call, tree_of(call)->content->log(tree_of(call)->answers, caller_of(call->req)));
 }
 
 /* ---- image.gsym ---- */

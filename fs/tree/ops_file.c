@@ -80,8 +80,9 @@ static int open_attempt(struct call *call)
 	if (is_batch && !rev && !ino_is_root_batch(call->ino))
 		return -ESTALE;
 	if (is_batch)
-		return open_stream(call, batch_file_new(tree_of(call)->answers, rev ? rev->image : NULL,
-							&request, caller_of(call->req)));
+		return open_stream(call, tree_of(call)->content->batch(tree_of(call)->answers,
+								       rev ? rev->image : NULL, &request,
+								       caller_of(call->req)));
 	if (ino_kind(call->ino) == NODE_FIXED || ino_kind(call->ino) == NODE_IMAGE_FILE)
 		return fixed_open(call, call->ino);
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
@@ -128,7 +129,8 @@ static int remake(struct call *call, const struct node *node, struct content **r
 	int err = revision_use(tree_of(call)->images, node->revision, &handle, &call->wait);
 	if (err)
 		return err;
-	err = answer_make(tree_of(call)->answers, node->revision, handle, &request, &call->wait, ret, NULL);
+	err = tree_of(call)->content->answer(tree_of(call)->answers, node->revision, handle, &request,
+					     &call->wait, ret, NULL);
 	handle_put(handle);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "fs/answer/answers.h"
+#include "fs/images/caller.h"
 #include "fs/call/call.h"
 #include "fs/name/node.h"
 #include "fs/sys/fuse_threads.h"
@@ -16,6 +17,19 @@ struct fuse_session;
 struct remote;
 struct scan_root;
 struct skipped;
+
+/* What makes the content of files about images: fs/answer, in the daemon. */
+struct tree_content {
+	int (*answer)(struct answers *answers, struct revision *rev, struct handle *handle,
+		      const struct request *request, struct wait *ret_wait, struct content **ret,
+		      bool *ret_known);
+	int (*early)(struct answers *answers, struct revision *rev, struct handle *fragment,
+		     const struct request *request, struct content **ret);
+	struct content *(*status)(const struct answers *answers, struct revision *rev, bool json);
+	struct stream *(*batch)(struct answers *answers, struct image *image, const struct request *request,
+				struct caller caller);
+	struct stream *(*log)(struct answers *answers, struct caller caller);
+};
 
 struct tree {
 	struct parallel parallel; /* first, see fuse_threads.h */
@@ -28,6 +42,7 @@ struct tree {
 	struct share *share; /* NULL: none */
 	struct runners *runners;
 	struct answers *answers;
+	const struct tree_content *content;
 	struct skipped *skipped;
 	struct remote *remote; /* NULL: no servers are asked */
 	const struct scan_root *roots;

@@ -653,7 +653,7 @@ const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 	return &owner;
 }
 
-/* Has @rev converted while @call waits for it, and goes on whatever comes of it. Returns the scans asked for. */
+/* Has @rev converted while @call waits for it, which outlives a failure. Returns the scans asked for. */
 static eventfd_t wait_for(struct images_fixture *f, struct revision *rev, struct outcome outcome,
 			  struct runners *runners, struct call *call)
 {

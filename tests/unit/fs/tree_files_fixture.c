@@ -86,12 +86,8 @@ static struct stream *new_stream(struct answers *answers, struct caller *caller)
 	return stream;
 }
 
-struct stream *__wrap_batch_file_new(struct answers *answers, struct image *image,
-				     const struct request *request, struct caller caller);
-struct stream *__wrap_log_file_new(struct answers *answers, struct caller caller);
-
-struct stream *__wrap_batch_file_new(struct answers *answers, struct image *image,
-				     const struct request *request, struct caller caller)
+static struct stream *new_batch(struct answers *answers, struct image *image, const struct request *request,
+				struct caller caller)
 {
 	opened_stream.is_log = false;
 	opened_stream.image = image;
@@ -99,7 +95,7 @@ struct stream *__wrap_batch_file_new(struct answers *answers, struct image *imag
 	return new_stream(answers, &caller);
 }
 
-struct stream *__wrap_log_file_new(struct answers *answers, struct caller caller)
+static struct stream *new_log(struct answers *answers, struct caller caller)
 {
 	opened_stream.is_log = true;
 	return new_stream(answers, &caller);
@@ -117,6 +113,8 @@ static int park(void *opener, struct call *call)
 int files_set_up(void **state)
 {
 	tree_set_up(state);
+	content_of_test.batch = new_batch;
+	content_of_test.log = new_log;
 	runners_init(&runners, &t.f->images.lock, &call_runner_kind, &t.f->images.readers);
 	list_init(&parked);
 	list_init(&t.answers.streams);

@@ -71,20 +71,13 @@ int __wrap_fuse_reply_buf(fuse_req_t req, const char *from, size_t size)
 
 struct made made;
 
-struct content *__wrap_status_make(const struct answers *answers, struct revision *rev, bool json);
-int __wrap_answer_make(struct answers *answers, struct revision *rev, struct handle *handle,
-		       const struct request *request, struct wait *ret_wait, struct content **ret,
-		       bool *ret_known);
-int __wrap_answer_make_early(struct answers *answers, struct revision *rev, struct handle *fragment,
-			     const struct request *request, struct content **ret);
-
-struct content *__wrap_status_make(const struct answers *answers, struct revision *rev, bool json)
+static struct content *make_status(const struct answers *answers, struct revision *rev, bool json)
 {
 	(void)answers, (void)rev;
 	return json ? content_new("{}", 2) : content_new("status", 6);
 }
 
-int __wrap_answer_make(struct answers *answers, struct revision *rev, struct handle *handle,
+static int make_answer(struct answers *answers, struct revision *rev, struct handle *handle,
 		       const struct request *request, struct wait *ret_wait, struct content **ret,
 		       bool *ret_known)
 {
@@ -99,8 +92,8 @@ int __wrap_answer_make(struct answers *answers, struct revision *rev, struct han
 	return *ret ? 0 : -ENOMEM;
 }
 
-int __wrap_answer_make_early(struct answers *answers, struct revision *rev, struct handle *fragment,
-			     const struct request *request, struct content **ret)
+static int make_early(struct answers *answers, struct revision *rev, struct handle *fragment,
+		      const struct request *request, struct content **ret)
 {
 	(void)answers, (void)rev, (void)request;
 	made.early++;
@@ -109,6 +102,8 @@ int __wrap_answer_make_early(struct answers *answers, struct revision *rev, stru
 	*ret = content_new("early", 5);
 	return *ret ? 0 : -ENOMEM;
 }
+
+struct tree_content content_of_test = {.answer = make_answer, .early = make_early, .status = make_status};
 
 /* ---- A tree ---- */
 
@@ -141,6 +136,7 @@ int tree_set_up(void **state)
 	t.tree.metrics = &t.metrics;
 	t.tree.counters = &t.counters;
 	t.tree.answers = &t.answers;
+	t.tree.content = &content_of_test;
 	t.tree.skipped = &t.skipped;
 	t.tree.mountpoint = "/m";
 	t.tree.mounted_at = (struct timespec){5, 7};

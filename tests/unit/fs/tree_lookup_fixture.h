@@ -45,6 +45,7 @@ struct made {
 
 extern struct looked_into t;
 extern struct made made;
+extern struct tree_content content_of_test;
 extern struct fuse_entry_param entry; /* of the last reply */
 extern int reply_outcome;
 extern char data[1 << 16]; /* of the last reply */
