@@ -20,7 +20,7 @@ enum {
 
 bool stream_is_late(const struct stream *stream)
 {
-	return time_now() >= stream->until;
+	return slices_are_late(&stream->slices);
 }
 
 int stream_init(struct stream *stream, const struct stream_kind *kind, struct answers *answers, uid_t uid)
@@ -168,7 +168,7 @@ void stream_trim(struct stream *stream)
 {
 	if (!begin_turn(stream))
 		return;
-	if (time_now() >= stream->until + TRIM_SECONDS * INT64_C(1000000000)) {
+	if (time_now() >= stream->slices.until + TRIM_SECONDS * INT64_C(1000000000)) {
 		stream->kind->trim(stream);
 		stream_buf_trim(&stream->buf);
 	}
@@ -218,44 +218,31 @@ int stream_write(struct stream *stream, uint64_t off, bool append, const void *d
 
 /* ---- Reading ---- */
 
-/* Makes results until the read can be filled, no input is left, or the slice has ended. */
-static int fill(struct stream *stream, struct call *call)
-{
-	uint64_t off = (uint64_t)call->off;
-	size_t lacking;
-	int err = 0;
-	stream->slow = false;
-	while (!err && (lacking = stream_buf_missing(&stream->buf, off, call->size)) && !stream->slow) {
-		err = stream_buf_check_memory(&stream->buf);
-		if (!err)
-			err = stream->kind->answer(stream, call, lacking);
-		if (!err)
-			stream->slow = stream_is_late(stream);
-	}
-	if (err == 1)
-		stream->slow = false;
-	return err > 0 ? 0 : err;
-}
-
 static bool has_results(const struct stream *stream, const struct call *call)
 {
 	return stream_buf_missing(&stream->buf, (uint64_t)call->off, call->size) < call->size;
 }
 
-/* fill() for the slice of this kind of thread; -EAGAIN when a runner thread shall continue. */
-static int fill_in_time(struct stream *stream, struct call *call)
+/* Makes results until the read can be filled, no input is left, or the slice has ended. */
+static int fill(void *work, struct call *call)
 {
-	struct runners *runners = stream->answers->runners;
-	bool may_take_long = call->on_runner;
-	if (!may_take_long && (stream->slow || !runners_hold(runners)))
-		return call_hand_over(call);
-	int err = fill(stream, call);
-	if (!may_take_long)
-		runners_release(runners);
-	bool lacks = stream_buf_missing(&stream->buf, (uint64_t)call->off, call->size);
-	return !err && stream->slow && lacks && !(may_take_long && has_results(stream, call))
-		       ? call_hand_over(call)
-		       : err;
+	struct stream *stream = work;
+	uint64_t off = (uint64_t)call->off;
+	size_t lacking;
+	int err = 0;
+	stream->slices.slow = false;
+	while (!err && (lacking = stream_buf_missing(&stream->buf, off, call->size))) {
+		if (stream->slices.slow) /* a runner replies with what there is, rather than wait again */
+			return call->on_runner && has_results(stream, call) ? 0 : SLICE_USED_UP;
+		err = stream_buf_check_memory(&stream->buf);
+		if (!err)
+			err = stream->kind->answer(stream, call, lacking);
+		if (!err)
+			stream->slices.slow = stream_is_late(stream);
+	}
+	if (err == 1)
+		stream->slices.slow = false;
+	return err > 0 ? 0 : err;
 }
 
 /*
@@ -281,12 +268,13 @@ static void fill_ahead(struct stream *stream, struct call *call)
 static int read_in_turn(struct stream *stream, struct call *call)
 {
 	uint64_t off = (uint64_t)call->off;
-	stream->until = time_after(call->on_runner ? WORK_SLICE_MS : FUSE_SLICE_MS);
 	int err = stream->failed ? stream->failed : stream_buf_seek(&stream->buf, off);
 	if (err)
 		return err;
 	if (stream_buf_missing(&stream->buf, off, call->size))
-		err = fill_in_time(stream, call);
+		err = call_in_slices(call, &stream->slices, fill, stream);
+	else
+		slices_begin(&stream->slices, call); /* for fill_ahead() */
 	/* A short read now is better than to wait, or to fail, because of input after it. */
 	if (err && (call_is_handed_over(call) || !has_results(stream, call)))
 		return err;

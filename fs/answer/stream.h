@@ -8,6 +8,7 @@
 #include "work/os/mutex.h"
 
 #include "fs/answer/stream_buf.h"
+#include "fs/call/slices.h"
 #include "gsym/base/list.h"
 
 struct answers;
@@ -48,9 +49,8 @@ struct stream {
 	struct account *account; /* of the user who opened it */
 
 	struct stream_buf buf;
-	int64_t until; /* when the turn should end; CLOCK_MONOTONIC in ns */
-	bool slow;     /* the last attempt used up its slice */
-	int failed;    /* a deferred write was lost, out of memory: errno for readers */
+	struct slices slices; /* of the turn */
+	int failed;           /* a deferred write was lost, out of memory: errno for readers */
 
 	struct mutex lock;                /* guards whose turn it is, and what is written meanwhile */
 	bool busy GUARDED_BY(&lock);      /* it is a call's turn */

@@ -156,7 +156,7 @@ void open_q(const char *path, uid_t uid)
 	b.call = (struct call){.runners = &b.a.runners, .on_runner = true};
 	b.stream = batch_file_new(&b.a.answers, image, &request, (struct caller){.uid = uid, .gid = uid});
 	assert_non_null(b.stream);
-	b.stream->until = INT64_MAX;
+	b.stream->slices.until = INT64_MAX;
 }
 
 /* As by a program that has read all there is. */

@@ -126,12 +126,12 @@ TEST(slow_answers)
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
 	write_often(ID " 1000\n", 60000);
-	b.stream->until = 0;
+	b.stream->slices.until = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(slower); i++) {
 		assert_int_equal(answer_some(AT_ONCE), 0);
 		assert_int_equal(b.calls.runs[call++], slower[i]);
 	}
-	b.stream->until = INT64_MAX;
+	b.stream->slices.until = INT64_MAX;
 	for (size_t i = 0; i < ARRAY_SIZE(faster); i++) {
 		assert_int_equal(answer_some(AT_ONCE), 0);
 		assert_int_equal(b.calls.runs[call++], faster[i]);
@@ -146,7 +146,7 @@ TEST(out_of_time)
 {
 	open_sample(ID);
 	open_q("q.tsv", OWNER);
-	b.stream->until = 0;
+	b.stream->slices.until = 0;
 	write_lines(ID " 1000\n" ID "/approximate 1000\n" ID " 1000\n");
 	for (size_t i = 1; i < 4; i++) {
 		assert_int_equal(answer_some(AT_ONCE), 0);
@@ -268,11 +268,11 @@ TEST(no_time_to_announce)
 	open_q(ID "/q.tsv", OWNER);
 	write_often("1000\n", AHEAD_MIN);
 	b.calls.no_time = 3;
-	b.stream->until = 0;
+	b.stream->slices.until = 0;
 	assert_int_equal(answer_some(1), 0);
 	assert_int_equal(b.calls.answered, 0);
 	expect_rows(0);
-	b.stream->until = INT64_MAX;
+	b.stream->slices.until = INT64_MAX;
 	assert_int_equal(answer_some(1), 0);
 	assert_int_equal(b.calls.went_on, 4);
 	expect_announced(1, AHEAD_MIN);

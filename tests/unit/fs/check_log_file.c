@@ -194,11 +194,11 @@ TEST(growing_pieces)
 		assert_int_equal(t.written.sizes[i], sizes[i]);
 		assert_int_equal(t.written.rest[i], FILTER_MORE);
 	}
-	t.stream->until = 0;
+	t.stream->slices.until = 0;
 	t.written.n = 0;
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(answer(), 0);
-	t.stream->until = INT64_MAX;
+	t.stream->slices.until = INT64_MAX;
 	assert_int_equal(answer(), 0);
 	assert_int_equal(answer(), 0);
 	assert_int_equal(t.written.sizes[0], PIECE_MAX);

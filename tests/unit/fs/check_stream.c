@@ -326,7 +326,7 @@ TEST(deferred_apart)
 
 static void trim_now(struct shifted *s)
 {
-	s->stream.until -= (TRIM_SECONDS + 1) * (int64_t)SECOND;
+	s->stream.slices.until -= (TRIM_SECONDS + 1) * (int64_t)SECOND;
 	stream_trim(&s->stream); /* it is in use */
 	assert_int_equal(s->trims, 0);
 }
@@ -339,13 +339,13 @@ TEST(trimmed_when_idle)
 	expect_read(1, "b");
 	stream_trim(&f.s->stream);
 	assert_int_equal(f.s->trims, 0);
-	f.s->stream.until -= (TRIM_SECONDS + 1) * (int64_t)SECOND;
+	f.s->stream.slices.until -= (TRIM_SECONDS + 1) * (int64_t)SECOND;
 	stream_trim(&f.s->stream);
 	assert_int_equal(f.s->trims, 1);
 	expect_read(1, "b");
-	f.s->stream.until = INT64_MAX;
+	f.s->stream.slices.until = INT64_MAX;
 	assert_false(stream_is_late(&f.s->stream));
-	f.s->stream.until = 0;
+	f.s->stream.slices.until = 0;
 	assert_true(stream_is_late(&f.s->stream));
 }
 

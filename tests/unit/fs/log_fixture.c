@@ -98,7 +98,7 @@ void open_log(uid_t uid)
 	stream_free(t.stream);
 	t.stream = log_file_new(&t.a.answers, user(uid));
 	assert_non_null(t.stream);
-	t.stream->until = INT64_MAX;
+	t.stream->slices.until = INT64_MAX;
 }
 
 void write_log(const char *text)
