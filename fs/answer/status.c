@@ -7,12 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "gsym/base/escape.h"
 #include "fs/answer/notes_show.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
+#include "fs/images/image_facts.h"
 #include "fs/images/image_find.h"
 #include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
@@ -57,13 +57,9 @@ static const struct source *readable_source(const struct revision *rev)
 	return &rev->source;
 }
 
-/* Whether all who may read the image may also read @source, and so may know where it is. */
 static bool is_known_to_readers(const struct revision *rev, const struct source *source)
 {
-	const struct source *of = readable_source(rev);
-	bool same_owner = source->uid == of->uid && source->gid == of->gid;
-	return (source->mode & S_IROTH) ||
-	       (!(of->mode & S_IROTH) && same_owner && !(of->mode & ~source->mode));
+	return source_is_known(readable_source(rev), source);
 }
 
 static bool is_listed(const struct revision *rev, const char *path)
@@ -162,10 +158,11 @@ static void ambiguous(struct kv_writer *kv, const struct answers *answers, const
 static struct handle *write_locked(struct kv_writer *kv, const struct answers *answers,
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
+	const struct image_facts facts = revision_facts(answers->images, rev);
 	state(kv, answers, rev);
-	kv_text(kv, "id", rev->image->id);
-	kv_text(kv, "kind", image_traits[rev->source.kind].word);
-	kv_text(kv, "arch", rev->source.arch);
+	kv_text(kv, "id", facts.id);
+	kv_text(kv, "kind", facts.kind);
+	kv_text(kv, "arch", facts.arch);
 	sources(kv, answers, rev);
 	other_ids(kv, rev);
 	ambiguous(kv, answers, rev);

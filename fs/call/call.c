@@ -19,6 +19,8 @@
 static void call_free(struct call *call)
 {
 	free(call->addresses);
+	if (call->draft)
+		call->free_draft(call->draft);
 	if (call->on_heap)
 		free(call);
 }

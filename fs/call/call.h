@@ -20,6 +20,7 @@
 #include "fs/name/name.h"
 
 struct call;
+struct draft;
 struct revision;
 struct runners;
 
@@ -98,8 +99,11 @@ struct call {
 	uint64_t urgent_what; /* a fingerprint of that */
 	enum early early;
 	struct convert_address *addresses; /* owned: wait.n_addresses of them */
-	unsigned tries;                    /* how often it waited for a conversion, */
-	unsigned works;                    /* and for other work */
+	/* What its attempts make together, see draft.h: goes with the call; or NULL. */
+	struct draft *draft;
+	void (*free_draft)(struct draft *draft);
+	unsigned tries; /* how often it waited for a conversion, */
+	unsigned works; /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
 	uint64_t failed;  /* the number of the revision that it waited for then, plus one; 0: none, */

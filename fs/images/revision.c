@@ -209,24 +209,25 @@ static int copy_source(struct source *to, const struct source *from)
 	return to->path ? 0 : -ENOMEM;
 }
 
-static int set_files(const struct images *images, struct revision *rev)
+static int set_files(struct revision *rev)
 {
 	const struct source *binary = image_binary(rev->image);
 	int err = copy_source(&rev->source, image_source(rev->image));
-	if (!err && binary)
-		err = copy_source(&rev->binary, binary);
-	if (err)
-		return err;
-	struct cache_input input = {
-		.id = rev->image->id,
-		.file = state_of(&rev->source),
-		.binary = state_of(&rev->binary),
+	return err || !binary ? err : copy_source(&rev->binary, binary);
+}
+
+void image_cache_key(const struct images *images, const struct image *image, struct cache_key *ret)
+{
+	const struct source *binary = image_binary(image);
+	const struct cache_input input = {
+		.id = image->id,
+		.file = state_of(image_source(image)),
+		.binary = binary ? state_of(binary) : (struct file_state){0},
 		.version = IMAGE_GSYM_VERSION,
 		.merged = images->merged,
 		.places = images->places,
 	};
-	cache_key_make(&input, &rev->key);
-	return 0;
+	cache_key_make(&input, ret);
 }
 
 /* Versions alone would not spread; and this can be undone, so that the same hash is the same place. */
@@ -249,7 +250,8 @@ struct revision *image_revision(struct images *images, struct image *image)
 	list_init(&rev->waiters);
 	list_init(&rev->link);
 	list_init(&rev->retired);
-	if (set_files(images, rev) || slots_add(&images->revisions, rev, &rev->number)) {
+	image_cache_key(images, image, &rev->key);
+	if (set_files(rev) || slots_add(&images->revisions, rev, &rev->number)) {
 		revision_free(rev);
 		return NULL;
 	}

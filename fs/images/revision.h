@@ -27,6 +27,10 @@ const struct source *image_binary(const struct image *image);
 /* Which file, in which state. */
 struct file_key source_key(const struct source *source);
 
+/* The key of its conversion in the cache, if the image is there. */
+void image_cache_key(const struct images *images, const struct image *image, struct cache_key *ret)
+	REQUIRES(&images->lock);
+
 /* The image's revision, which is made if there is none; NULL if no source is left, or without memory. */
 struct revision *image_revision(struct images *images, struct image *image) REQUIRES(&images->lock);
 

@@ -252,10 +252,10 @@ static void drop_content(struct nodes *nodes, struct node *node) REQUIRES(&nodes
 	node->content = NULL;
 }
 
-/* Drops the oldest content until the rest is within bounds. */
-static void trim_content(struct nodes *nodes) REQUIRES(&nodes->lock)
+/* Drops the oldest content until the rest is within bounds: before node number @end. */
+static void trim_content(struct nodes *nodes, uint64_t end) REQUIRES(&nodes->lock)
 {
-	while (nodes->content_bytes > nodes->content_max && nodes->oldest < nodes->next)
+	while (nodes->content_bytes > nodes->content_max && nodes->oldest < end)
 		drop_content(nodes, node_at(nodes, nodes->oldest++));
 }
 
@@ -325,7 +325,7 @@ static int insert(struct nodes *nodes, const struct node *node, struct node **bu
 		nodes->snapshots.used++;
 		nodes->snapshots.made++;
 	}
-	trim_content(nodes);
+	trim_content(nodes, at->is == NODE_IS_SNAPSHOT ? number : nodes->next);
 	return 0;
 }
 
@@ -382,15 +382,16 @@ int nodes_add(struct nodes *nodes, struct revision *revision, const struct reque
 	return add(nodes, &node, id);
 }
 
-int nodes_add_snapshot(struct nodes *nodes, uint64_t shown, uint64_t ino, struct content *content,
-		       uint64_t *ret)
+int nodes_add_snapshot(struct nodes *nodes, uint64_t shown, uid_t reader, uint64_t ino,
+		       struct content *content, uint64_t *ret)
 {
 	struct node node = {
 		.ino = ino,
 		.lookups = 1,
 		.address = shown,
-		.is = NODE_IS_SNAPSHOT,
 		.size = content->size,
+		.reader = reader,
+		.is = NODE_IS_SNAPSHOT,
 		.content = content,
 	};
 	struct node_id id = {.ino = ino};

@@ -192,14 +192,17 @@ struct node {
 	uint64_t address;          /* of a snapshot: the inode number that stat(2) shows */
 	struct context context;
 	uint32_t generation; /* 0: that of the mount */
-	uint8_t is;          /* enum node_is */
 	uint32_t size;       /* of its content */
+	uid_t reader;        /* of a snapshot: the only user who may read it, or NODE_ALL_READ */
+	uint8_t is;          /* enum node_is */
 	uint8_t format;      /* enum render_format */
 	bool raw;
 	char *symbol; /* of REQUEST_SYMBOL, terminated; its own */
 	/* The content; NULL when memory for it ran short: made again when read, but a snapshot is lost. */
 	struct content *content;
 };
+
+#define NODE_ALL_READ ((uid_t)-1)
 
 enum {
 	NODE_PAGE = 1024,
@@ -253,11 +256,18 @@ int nodes_add(struct nodes *nodes, struct revision *revision, const struct reque
 	      struct content *content, struct node_id *id) EXCLUDES(&nodes->lock);
 
 /*
- * Likewise, a snapshot, which stat(2) shows with the number @shown; @ino: its own, 0 for a new one. @ret: its
- * inode number.
+ * Likewise, a snapshot. Its content stays at least until the next node is added.
+ *
+ * @shown:   the inode number that stat(2) shows
+ * @reader:  the only user who may read it, or NODE_ALL_READ
+ * @ino:     its own number, 0 for a new one
+ * @content: as nodes_add()
+ * @ret:     its own number
+ *
+ * 0 or -ENOMEM.
  */
-int nodes_add_snapshot(struct nodes *nodes, uint64_t shown, uint64_t ino, struct content *content,
-		       uint64_t *ret) EXCLUDES(&nodes->lock);
+int nodes_add_snapshot(struct nodes *nodes, uint64_t shown, uid_t reader, uint64_t ino,
+		       struct content *content, uint64_t *ret) EXCLUDES(&nodes->lock);
 
 /*
  * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while

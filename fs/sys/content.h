@@ -19,15 +19,23 @@ struct content {
 	char data[];
 };
 
-/* A copy with one reference, or NULL without memory or past 4 GiB. */
-static inline struct content *content_new(const char *data, size_t size)
+/* With one reference, for the caller to fill; NULL without memory or past 4 GiB. */
+static inline struct content *content_alloc(size_t size)
 {
 	struct content *content = size > UINT32_MAX ? NULL : malloc(sizeof(*content) + size);
 	if (!content)
 		return NULL;
 	atomic_init(&content->refs, 1);
 	content->size = (uint32_t)size;
-	memcpy(content->data, data, size);
+	return content;
+}
+
+/* A copy; NULL likewise. */
+static inline struct content *content_new(const char *data, size_t size)
+{
+	struct content *content = content_alloc(size);
+	if (content && size)
+		memcpy(content->data, data, size);
 	return content;
 }
 

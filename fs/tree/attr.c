@@ -108,3 +108,11 @@ void attr_root_file(const struct tree *tree, uint64_t ino, uint64_t size, struct
 {
 	own_file(tree, ino, 0444, size, ret);
 }
+
+/* A client of NFS keeps what one user looked up for all its users: it has to know whose it is. */
+void attr_snapshot(const struct tree *tree, uint64_t ino, uid_t reader, uint64_t size, struct stat *ret)
+{
+	own_file(tree, ino, reader == NODE_ALL_READ ? 0444 : 0400, size, ret);
+	if (reader != NODE_ALL_READ)
+		ret->st_uid = reader;
+}

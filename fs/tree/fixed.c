@@ -6,9 +6,13 @@
  * listings. Inode numbers mean the same to daemons of one version, so a row may be inserted anywhere but
  * before by-name (INO_BY_NAME).
  *
- * To add a file: a function of type make_content, here if it has a few lines, and a row with MADE(). A file
- * that can be large, needs the converted image, or is written to has functions of its own for what differs.
- * CONTRIBUTING.md lists the tests and documents.
+ * Which kind of row a new file takes; stat(2) and cp see its size with all of them:
+ *	MADE      a few kilobytes in microseconds, the same for all users: made for stat and again for each open
+ *	SNAPSHOT  the same in the root if it changes: made for each lookup, so that NFS, too, sees a fitting size
+ *	SLICED    in the root, for what takes longer or depends on the user: a snapshot that only he may read
+ *	TABLE     of a converted image, larger than memory should hold: measured once, rendered where it is read
+ * What is written to (q, log) or maps a file (image.gsym) has functions of its own. CONTRIBUTING.md lists the
+ * tests and documents.
  */
 #include "fs/tree/fixed.h"
 
@@ -16,6 +20,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "fs/answer/draft.h"
 #include "fs/answer/log_file.h"
 #include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
@@ -61,7 +66,8 @@ struct fixed_node {
 	unsigned table;     /* enum listing_kind of a table */
 	uint64_t ino;       /* the number, in an image without that of the revision; 0: by the index */
 	bool is_stream;     /* written to, then read */
-	bool is_snapshot;   /* made for each lookup, as a file of its own */
+	bool is_snapshot;   /* made for each lookup, as a file of its own: by make() or as a */
+	const struct draft_kind *draft; /* or NULL */
 };
 
 /* ---- Small files, made for each open file ---- */
@@ -132,6 +138,17 @@ static int list_snapshot(struct tree *tree, const struct fixed_place *at, struct
 	return 1;
 }
 
+static int make_snapshot(struct call *call, const struct fixed_node *node, struct content **ret)
+{
+	struct tree *tree = tree_of(call);
+	if (node->draft)
+		return draft_content(call, tree->answers, node->draft, ret);
+	struct caller caller = caller_of(call->req);
+	*ret = node->make(tree, NULL, &caller);
+	caller_deinit(&caller);
+	return *ret ? 0 : -ENOMEM;
+}
+
 /*
  * The kernel knows each by a number of its own, @ino, or 0 for a new one; programs see the same one, as for a
  * file that changes.
@@ -140,17 +157,17 @@ static int look_up_snapshot(struct call *call, const struct fixed_place *at, uin
 			    struct fuse_entry_param *ret)
 {
 	struct tree *tree = tree_of(call);
-	struct caller caller = caller_of(call->req);
+	const uid_t reader = at->node->draft ? fuse_req_ctx(call->req)->uid : NODE_ALL_READ;
+	struct content *content;
 	struct stat st;
-	struct content *content = at->node->make(tree, NULL, &caller);
-	caller_deinit(&caller);
-	if (!content)
-		return -ENOMEM;
-	uint64_t size = content->size;
-	int err = nodes_add_snapshot(&tree->nodes, at->ino, ino, content, &ino);
+	int err = make_snapshot(call, at->node, &content);
 	if (err)
 		return err;
-	attr_root_file(tree, at->ino, size, &st);
+	uint64_t size = content->size;
+	err = nodes_add_snapshot(&tree->nodes, at->ino, reader, ino, content, &ino);
+	if (err)
+		return err;
+	attr_snapshot(tree, at->ino, reader, size, &st);
 	*ret = entry_make(tree, &st, fixed_generation(tree), at->node->entry_timeout, at->node->attr_timeout);
 	ret->ino = ino;
 	return 0;
@@ -333,9 +350,8 @@ static int open_table(struct call *call, const struct fixed_place *at)
 #define NEVER_CHANGES TIMEOUT_FIXED, TIMEOUT_FIXED
 #define CHANGES       TIMEOUT_FIXED, 0
 /* Every lookup makes another file, which does not change. */
-#define SNAPSHOT(function)                                                                   \
-	0, TIMEOUT_FIXED, .attr = attr_of_snapshot, .list = list_snapshot, .make = function, \
-			  .is_snapshot = true
+#define EACH_TIME          0, TIMEOUT_FIXED, .attr = attr_of_snapshot, .list = list_snapshot, .is_snapshot = true
+#define SNAPSHOT(function) EACH_TIME, .make = function
 
 /* clang-format off */
 static const struct fixed_node root_nodes[] = {

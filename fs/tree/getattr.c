@@ -79,7 +79,7 @@ static int address_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 	case NODE_IS_ADDRESS: attr_image_file(node.revision, ino, node.size, ret); break;
 	case NODE_IS_CONTEXT: attr_image(&node.revision->source, ino, ret); break;
 	case NODE_IS_BATCH: attr_batch(node.revision, ino, ret); break;
-	case NODE_IS_SNAPSHOT: attr_root_file(tree, node.address, node.size, ret); break;
+	case NODE_IS_SNAPSHOT: attr_snapshot(tree, node.address, node.reader, node.size, ret); break;
 	}
 	return 0;
 }

@@ -39,6 +39,14 @@ struct gsym_header {
 	struct table_range tables[GLOBAL_INFO_KNOWN]; /* by enum global_info */
 };
 
+/* What the first bytes of a file of either version tell: how many functions it has. */
+enum { HEADER_NUM_ADDRESSES_OFF = 16, HEADER_START_SIZE = 20 };
+
+static inline uint32_t header_num_addresses(const uint8_t start[static HEADER_START_SIZE])
+{
+	return load32(start + HEADER_NUM_ADDRESSES_OFF, load32(start, false) != GSYM_MAGIC);
+}
+
 /*
  * Decodes the header of @file. Of the tables, those of addresses are within the file, and in version 2 all
  * are; the others are checked with header_check_table(). In version 1 the file table ranges up to the end of

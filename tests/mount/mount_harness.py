@@ -35,7 +35,8 @@ CC = os.environ.get("CC_FOR_TESTS", "cc")
 CXX = os.environ.get("CXX_FOR_TESTS", "c++")
 CC_FOR_PRELOAD = os.environ.get("CC_FOR_PRELOAD", CC).split()  # for the machine of the daemon
 READS_GZIP = os.environ.get("HAVE_ISAL") != "0"
-NO_IMAGES = {"README", "by-name", "by-path", "log", "metrics", "q", "status"}  # what else is in the root
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib/root_names.h")) as names:
+    NO_IMAGES = set(re.findall(r'X\("(.*)"\)', names.read()))  # what else is in the root
 NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
 SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
 # Of an INTERRUPT that arrives after the answer of its request: libfuse keeps it for the next request, and frees none at

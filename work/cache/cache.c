@@ -157,19 +157,38 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 	return cache_peek(cache, key, ret_size, NULL);
 }
 
+/* Opens the converted file of @key, unverified; @ret: under which of its names. A descriptor or an errno. */
+static int open_unverified(const struct cache *cache, const struct cache_key *key, char ret[CACHE_KEY_SIZE])
+{
+	char name[CACHE_NAME_SIZE];
+	int fd = -ENOENT;
+	for (int alone = 0; alone < 2 && fd == -ENOENT; alone++) {
+		cache_entry_key(ret, key, alone);
+		cache_file_name(name, ret, CACHE_GSYM_SUFFIX);
+		fd = cache_entry_open(cache->dir, name);
+	}
+	return fd;
+}
+
 bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
 		struct text_buf *notes)
 {
-	char text[CACHE_KEY_SIZE], name[CACHE_NAME_SIZE];
-	int fd = -ENOENT;
-	for (int alone = 0; alone < 2 && fd == -ENOENT; alone++) {
-		cache_entry_key(text, key, alone);
-		cache_file_name(name, text, CACHE_GSYM_SUFFIX);
-		fd = cache_entry_open(cache->dir, name);
-	}
+	char text[CACHE_KEY_SIZE];
+	int fd = open_unverified(cache, key, text);
 	if (fd < 0)
 		return false;
 	bool has = handle_peek(fd, text, ret_size, notes) == 0;
+	close(fd);
+	return has;
+}
+
+bool cache_functions(const struct cache *cache, const struct cache_key *key, uint32_t *ret)
+{
+	char text[CACHE_KEY_SIZE];
+	int fd = open_unverified(cache, key, text);
+	if (fd < 0)
+		return false;
+	bool has = handle_peek_functions(fd, text, ret) == 0;
 	close(fd);
 	return has;
 }

@@ -90,6 +90,9 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
 		struct text_buf *notes);
 
+/* Whether a converted file of @key exists, and how many functions it has; likewise unverified. */
+bool cache_functions(const struct cache *cache, const struct cache_key *key, uint32_t *ret);
+
 /* Deletes the converted file of @key, under both of its names, or under one, see cache_publish(). */
 void cache_forget(struct cache *cache, const struct cache_key *key);
 void cache_forget_one(struct cache *cache, const struct cache_key *key, bool alone);

@@ -19,6 +19,7 @@
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
+#include "gsym/codec/header.h"
 #include "gsym/base/sanitizer.h"
 #include "work/cache/cache_entry.h"
 #include "work/cache/cache_key.h"
@@ -325,13 +326,29 @@ static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
 	return err;
 }
 
-int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes)
+static int peek_trailer(int fd, const char *key, struct trailer *ret)
 {
 	struct stat st;
+	int err = fstat(fd, &st) ? -errno : trailer_read(fd, (uint64_t)st.st_size, ret, NULL);
+	return err ? err : check_key(fd, ret, key, NULL);
+}
+
+int handle_peek_functions(int fd, const char *key, uint32_t *ret)
+{
 	struct trailer trailer;
-	int err = fstat(fd, &st) ? -errno : trailer_read(fd, (uint64_t)st.st_size, &trailer, NULL);
+	uint8_t start[HEADER_START_SIZE];
+	int err = peek_trailer(fd, key, &trailer);
 	if (!err)
-		err = check_key(fd, &trailer, key, NULL);
+		err = trailer.gsym_size < sizeof(start) ? -EBADMSG : read_all(fd, start, sizeof(start), 0);
+	if (!err)
+		*ret = header_num_addresses(start);
+	return err;
+}
+
+int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes)
+{
+	struct trailer trailer;
+	int err = peek_trailer(fd, key, &trailer);
 	if (err)
 		return err;
 	*ret_size = trailer.gsym_size;

@@ -78,6 +78,9 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
  */
 int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes);
 
+/* How many functions the GSYM in @fd, the entry @key, has, as its header says: likewise. */
+int handle_peek_functions(int fd, const char *key, uint32_t *ret);
+
 /* The key that it was opened as, which is in the file: 0, or -EFAULT if that was cut short. */
 int handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE]);
 

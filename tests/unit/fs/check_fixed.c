@@ -10,9 +10,11 @@
 #include "fs/sys/metrics.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/listing_position.h"
+#include "tests/lib/root_names.h"
 #include "tests/lib/unit.h"
 
-static const char *const root_names[] = {"by-name", "q", "log", "metrics", "status", "README", "by-path"};
+#define ELEMENT(name) name,
+static const char *const root_names[] = {ROOT_NAMES(ELEMENT)};
 enum { ROOT_ROWS = sizeof(root_names) / sizeof(root_names[0]) };
 
 struct parts {

@@ -203,15 +203,17 @@ TEST(snapshots)
 	struct node node;
 	uint64_t first, again, next;
 	nodes_init(&nodes, CONTENT_MAX);
-	assert_int_equal(nodes_add_snapshot(&nodes, 5, 0, content_new("a", 1), &first), 0);
+	assert_int_equal(nodes_add_snapshot(&nodes, 5, NODE_ALL_READ, 0, content_new("a", 1), &first), 0);
 	assert_int_equal(ino_of_snapshot(first), 5);
-	assert_int_equal(nodes_add_snapshot(&nodes, 5, first + 1, content_new("b", 1), &again), 0);
+	assert_int_equal(nodes_add_snapshot(&nodes, 5, NODE_ALL_READ, first + 1, content_new("b", 1), &again),
+			 0);
 	assert_int_equal(again, first + 1);
-	assert_int_equal(nodes_add_snapshot(&nodes, 5, 0, content_new("c", 1), &next), 0);
+	assert_int_equal(nodes_add_snapshot(&nodes, 5, NODE_ALL_READ, 0, content_new("c", 1), &next), 0);
 	assert_true(next != again && next != first);
 	assert_true(nodes_get(&nodes, again, &node));
 	assert_int_equal(node.content->data[0], 'b');
 	assert_int_equal(node.address, 5);
+	assert_int_equal(node.reader, NODE_ALL_READ);
 	content_put(node.content);
 	nodes_deinit(&nodes);
 }

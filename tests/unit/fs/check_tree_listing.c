@@ -1,13 +1,17 @@
 /* Listings of a small tree: what is in them for whom, and where one goes on after a reply that was full. */
+#include "tests/lib/root_names.h"
 #include "tests/lib/unit.h"
 #include "tree_lookup_fixture.h"
 
 #include "fs/tree/ops.h"
 
+#define WORD(name) name " "
+#define ROOT       ROOT_NAMES(WORD)
+
 TEST(listings)
 {
 	uint32_t top = t.f->top;
-	lists(INO_ROOT, ". .. by-name q log metrics status README by-path ");
+	lists(INO_ROOT, ". .. " ROOT);
 	lists(INO_BY_NAME, ". .. ");
 	lists(INO_BY_PATH, ". .. ");
 	put_new(t.f, debug_file());
@@ -15,7 +19,7 @@ TEST(listings)
 	enter_dir("sub", top, 0555);
 	put_as(t.f, SIMILAR, called("similar", 50));
 	scan_over();
-	lists(INO_ROOT, ". .. by-name q log metrics status README by-path " ID " " OTHER_ID " " SIMILAR " ");
+	lists(INO_ROOT, ". .. " ROOT ID " " OTHER_ID " " SIMILAR " ");
 	lists(INO_BY_NAME, ". .. debug fat similar ");
 	lists(found(INO_BY_NAME, "debug"), ". .. " ID " ");
 	lists(found(INO_BY_NAME, "fat"), ". .. " ID " " OTHER_ID " ");
@@ -81,7 +85,7 @@ TEST(changed_listings)
 	t.f->top = top;
 	put_as(t.f, OTHER_ID, called("fat", 60));
 	scanned(t.f, 0);
-	lists(INO_ROOT, ". .. by-name q log metrics status README by-path " OTHER_ID " ");
+	lists(INO_ROOT, ". .. " ROOT OTHER_ID " ");
 	lists(INO_BY_NAME, ". .. fat ");
 	lists(INO_BY_PATH, ". .. fat ");
 	lists(fat, ". .. " OTHER_ID " ");
