@@ -20,7 +20,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "fs/answer/draft.h"
+#include "fs/answer/images_table.h"
 #include "fs/answer/log_file.h"
 #include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
@@ -352,6 +352,7 @@ static int open_table(struct call *call, const struct fixed_place *at)
 /* Every lookup makes another file, which does not change. */
 #define EACH_TIME          0, TIMEOUT_FIXED, .attr = attr_of_snapshot, .list = list_snapshot, .is_snapshot = true
 #define SNAPSHOT(function) EACH_TIME, .make = function
+#define SLICED(kind)       EACH_TIME, .draft = &kind
 
 /* clang-format off */
 static const struct fixed_node root_nodes[] = {
@@ -360,6 +361,7 @@ static const struct fixed_node root_nodes[] = {
 	{"log", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .open = open_log},
 	{"metrics", SNAPSHOT(make_metrics)},
 	{"status", SNAPSHOT(make_root_status)},
+	{"images.tsv", SLICED(images_table)},
 	{"README", NEVER_CHANGES, MADE(make_readme)},
 	{"by-path", TIMEOUT_LISTING, TIMEOUT_LISTING, .attr = attr_of_by_path, .ino = INO_BY_PATH},
 };

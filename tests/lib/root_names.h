@@ -8,6 +8,7 @@
 	X("log")        \
 	X("metrics")    \
 	X("status")     \
+	X("images.tsv") \
 	X("README")     \
 	X("by-path")
 

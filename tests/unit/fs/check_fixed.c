@@ -36,7 +36,7 @@ static void begin(struct parts *parts)
 
 static bool is_snapshot(const char *name)
 {
-	return strcmp(name, "metrics") == 0 || strcmp(name, "status") == 0;
+	return strcmp(name, "metrics") == 0 || strcmp(name, "status") == 0 || strcmp(name, "images.tsv") == 0;
 }
 
 TEST(lists_the_root)
