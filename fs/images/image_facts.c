@@ -6,13 +6,6 @@
 #include "fs/images/revision.h"
 #include "work/cache/handle.h"
 
-static const char *const kind_words[] = {
-	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
-	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym", [IMAGE_PE] = "pe",
-	[IMAGE_PDB] = "pdb",
-};
-static_assert(ARRAY_SIZE(kind_words) == IMAGE_KIND_LAST + 1, "one word per kind");
-
 bool source_is_known(const struct source *of, const struct source *source)
 {
 	bool same_owner = source->uid == of->uid && source->gid == of->gid;
@@ -33,7 +26,7 @@ static struct image_facts facts_of(const struct image *image, const struct revis
 	bool has_name = binary && source_is_known(source, binary);
 	return (struct image_facts){
 		.id = image->id,
-		.kind = kind_words[source->kind],
+		.kind = image_traits[source->kind].word,
 		.arch = source->arch,
 		.name = last_part(has_name ? binary->path : source->path),
 		.path = source->path,
