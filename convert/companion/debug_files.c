@@ -88,7 +88,7 @@ static struct object_file *open_by_id(const struct object_file *from, const char
 /* A section that names a file; a damaged one names none. */
 static int load_link(const struct object_file *object, struct object_section *section)
 {
-	return machine_fault_note(object->opener, section_load(section));
+	return memory_fault_note(object->opener, section_load(section));
 }
 
 /* ---- The debug file ---- */

@@ -53,5 +53,5 @@ int mapped_object_open(const char *path, const struct convert_opener *opener, co
 		err = diag_set(diag, -ENOEXEC, "%s: not a Mach-O file for %s", path, arch);
 	if (!err)
 		*ret = TAKE(object);
-	return machine_fault_note(opener, err);
+	return memory_fault_note(opener, err);
 }

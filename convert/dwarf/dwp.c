@@ -71,7 +71,7 @@ struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 		err = dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &odd);
 	if (index && !err)
 		dwp->index = index->data;
-	if (!machine_fault_note(opener, err) && index && read_index_header(dwp))
+	if (!memory_fault_note(opener, err) && index && read_index_header(dwp))
 		return dwp;
 	dwp_close(dwp);
 	return NULL;

@@ -156,7 +156,7 @@ static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
 {
 	struct split_file *file = calloc(1, sizeof(*file));
 	if (!file) {
-		machine_fault_note(s->files->opener, -ENOMEM);
+		memory_fault_note(s->files->opener, -ENOMEM);
 		return NULL;
 	}
 	int err = object_open(path, s->files->opener, &file->object, NULL);
@@ -164,7 +164,7 @@ static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
 		err = dwarf_open(&file->dwarf, file->object, true, 1, s->odd);
 	if (!err)
 		err = index_ids(file, s->odd);
-	if (!machine_fault_note(s->files->opener, err) && find_id(file, s->skeleton->dwo_id)) {
+	if (!memory_fault_note(s->files->opener, err) && find_id(file, s->skeleton->dwo_id)) {
 		file->name = s->skeleton->dwo_name;
 		file->comp_dir = s->skeleton->comp_dir;
 		return file;
@@ -204,7 +204,7 @@ static struct split_file *take_from_package(struct split_files *files, uint64_t 
 	const struct dwp *dwp = package(files);
 	struct split_file *file = dwp ? calloc(1, sizeof(*file)) : NULL;
 	if (dwp && !file)
-		machine_fault_note(files->opener, -ENOMEM);
+		memory_fault_note(files->opener, -ENOMEM);
 	if (!file)
 		return NULL;
 	int err = dwp_find(dwp, id, &file->dwarf);
@@ -212,7 +212,7 @@ static struct split_file *take_from_package(struct split_files *files, uint64_t 
 		err = dwarf_find_units(&file->dwarf, odd);
 	if (!err)
 		err = index_ids(file, odd);
-	if (!machine_fault_note(files->opener, err) && find_id(file, id))
+	if (!memory_fault_note(files->opener, err) && find_id(file, id))
 		return file;
 	split_file_close(file);
 	return NULL;

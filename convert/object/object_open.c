@@ -11,6 +11,7 @@
 #include "work/types/machine_fault.h"
 #include "work/types/packed_name.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
 
@@ -107,11 +108,18 @@ static int inflate_whole(struct object_file *object, struct gsym_diag *diag)
 	return 0;
 }
 
+/* A system call set errno to @number when it was to @verb the file. */
+static int refuse(const struct object_file *object, int number, const char *verb, struct gsym_diag *diag)
+{
+	int err = machine_fault_note(object->opener, system_error(number));
+	return diag_set(diag, err, "%s: cannot %s: %s", object->path, verb, strerror(number));
+}
+
 static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *diag)
 {
 	struct stat st;
 	if (file_stat(fd, &st))
-		return diag_set(diag, -errno, "%s: cannot stat: %s", object->path, strerror(errno));
+		return refuse(object, errno, "stat", diag);
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -ENOEXEC, "%s: not a regular file", object->path);
 	if (st.st_size < FILE_SIZE_MIN)
@@ -119,8 +127,7 @@ static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *
 				(long long)st.st_size);
 	void *map = file_map(fd, (uint64_t)st.st_size, MAP_PRIVATE);
 	if (map == MAP_FAILED)
-		return diag_set(diag, -errno, "%s: cannot map %lld bytes: %s", object->path,
-				(long long)st.st_size, strerror(errno));
+		return refuse(object, errno, "map", diag);
 	set_bytes(object, (struct span){map, (size_t)st.st_size});
 	object->mtime = (uint64_t)st.st_mtim.tv_sec;
 	object->mapped = true;
@@ -138,7 +145,7 @@ static int open_regular(const char *path)
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return -ENOEXEC;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? system_error(errno) : fd;
 }
 
 static int open_packed(const char *path)
@@ -163,7 +170,8 @@ static int map_path(const char *path, const struct convert_opener *opener, bool 
 	if (fd == -ENOEXEC)
 		return diag_set(diag, fd, "%s: not a regular file", path);
 	if (fd < 0)
-		return diag_set(diag, fd, "%s: cannot open: %s", path, strerror(-fd));
+		return diag_set(diag, machine_fault_note(opener, fd), "%s: cannot open: %s", path,
+				strerror(-fd));
 	int err = map_descriptor(object, fd, diag);
 	close(fd);
 	if (!err)
@@ -174,7 +182,7 @@ static int map_path(const char *path, const struct convert_opener *opener, bool 
 int object_map(const char *path, const struct convert_opener *opener, struct object_file **ret,
 	       struct gsym_diag *diag)
 {
-	return machine_fault_note(opener, map_path(path, opener, false, ret, diag));
+	return memory_fault_note(opener, map_path(path, opener, false, ret, diag));
 }
 
 /* ---- Reading ---- */
@@ -313,7 +321,7 @@ int object_open_slice(const char *path, const struct convert_opener *opener, con
 		err = object_read(object, pick, diag);
 	if (!err)
 		*ret = TAKE(object);
-	return machine_fault_note(opener, err);
+	return memory_fault_note(opener, err);
 }
 
 int object_open_packed(const char *path, const struct convert_opener *opener, struct object_file **ret)
@@ -324,7 +332,7 @@ int object_open_packed(const char *path, const struct convert_opener *opener, st
 		err = object_read(object, NULL, NULL);
 	if (!err)
 		*ret = TAKE(object);
-	return machine_fault_note(opener, err);
+	return memory_fault_note(opener, err);
 }
 
 int object_open_descriptor(int fd, const char *name, const struct convert_opener *opener,
@@ -338,7 +346,7 @@ int object_open_descriptor(int fd, const char *name, const struct convert_opener
 		err = object_read(object, NULL, diag);
 	if (!err)
 		*ret = TAKE(object);
-	return machine_fault_note(opener, err);
+	return memory_fault_note(opener, err);
 }
 
 int object_open_memory(const void *data, size_t size, const char *name, struct object_file **ret,

@@ -15,6 +15,7 @@
 #include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
 #include "fs/images/stable.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/invariant.h"
 
 enum { READY_DEFAULT = 4096 };
@@ -596,14 +597,10 @@ static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 /* What to say of an id that a scan with @err did not find. */
 static int absent_errno(int err)
 {
-	switch (err) {
-	case 0:
-	case -EACCES:
-	case -EPERM: return -ENOENT; /* what is closed to us is not served in any case */
-	case -EHOSTUNREACH:
-	case -ETIMEDOUT: return err;
-	}
-	return -EIO;
+	const enum fault fault = fault_of(err);
+	if (!err || fault == FAULT_DENIED)
+		return -ENOENT; /* what is closed to us is not served in any case */
+	return fault == FAULT_NETWORK ? err : -EIO;
 }
 
 void images_scanned(struct images *images, uint32_t pass, const struct scan_report *report,

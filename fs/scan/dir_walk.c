@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gsym/base/fault.h"
 #include "gsym/base/vec.h"
 #include "work/os/beneath.h"
 
@@ -76,18 +77,14 @@ static int meet_link(struct walker *w, const char *path, int dir, const char *na
 /* Permission errors have the lowest priority: such files could not be served anyway. */
 static void remember_trouble(struct walker *w, int err)
 {
-	bool lesser = w->trouble == -EACCES || w->trouble == -EPERM;
-	if (!w->trouble || lesser)
+	if (!w->trouble || fault_of(w->trouble) == FAULT_DENIED)
 		w->trouble = err;
 }
 
-/*
- * Only ENOENT and ENOTDIR mean that an entry was removed meanwhile; after any other error it may still exist.
- * EXDEV is the mount itself.
- */
+/* One that was removed meanwhile is no trouble, nor is the mount itself: EXDEV. Any other may still exist. */
 static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
-	if (err == -ENOENT || err == -ENOTDIR || err == -EXDEV)
+	if (fault_of(err) == FAULT_ABSENT)
 		return;
 	log_warning(w->visitor->log, "scan: '%s%s': cannot stat: %s; skipped until the next scan",
 		    log_slash(w->visitor->log), path, strerror(-err));
@@ -118,11 +115,11 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 /* A directory that is gone or not permitted hides no file that could be served; other errors may. */
 static void note_trouble(struct walker *w, const char *path, int err)
 {
-	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP)
+	if (fault_of(err) == FAULT_ABSENT)
 		return;
 	log_warning(w->visitor->log, "scan: directory '%s%s': cannot read: %s; skipped",
 		    log_slash(w->visitor->log), path, strerror(-err));
-	if (err != -EACCES && err != -EPERM)
+	if (fault_of(err) != FAULT_DENIED)
 		remember_trouble(w, err);
 }
 

@@ -20,6 +20,7 @@
 #include "fs/scan/recheck.h"
 #include "fs/scan/sweep.h"
 #include "fs/sys/metrics.h"
+#include "gsym/base/fault.h"
 
 enum {
 	/* Records of files that are gone and held no image are dropped by a walk only. */
@@ -82,7 +83,7 @@ static int unless_gone(struct look *look, int err)
 {
 	if (err == -ECANCELED)
 		return err;
-	look->s->unsure |= err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP;
+	look->s->unsure |= err && fault_of(err) != FAULT_ABSENT;
 	return 0;
 }
 
@@ -181,7 +182,7 @@ int scan_look_root(struct sweep *s, const char *path, const struct walk_visitor 
 	if (fd >= 0)
 		return err;
 	log_warning(s->scan->log, "scan: '/%s': cannot open: %s", path, strerror(-err));
-	return err == -EHOSTUNREACH || err == -ETIMEDOUT ? err : -EIO;
+	return fault_of(err) == FAULT_NETWORK ? err : -EIO;
 }
 
 void scan_look_aside(struct sweep *s, const char *path)

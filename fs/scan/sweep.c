@@ -11,7 +11,9 @@
 
 #include "work/cache/file_state.h"
 #include "work/os/beneath.h"
+#include "work/os/retry.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/path.h"
 #include "fs/call/call.h"
 #include "work/cache/image_id.h"
@@ -175,8 +177,7 @@ static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct
 /* Whether a file that cannot be looked at has images that would be served if it could. */
 static bool hides_images(int err)
 {
-	return err != -ENOENT && err != -ENOTDIR && err != -ELOOP && err != -ENXIO && err != -EACCES &&
-	       err != -EPERM;
+	return fault_of(err) != FAULT_ABSENT && fault_of(err) != FAULT_DENIED;
 }
 
 /* The machine's fault @err is not recorded: the next scan looks at the file again. */
@@ -206,7 +207,7 @@ static int record(struct sweep *s, struct file_record *r, const struct file_key 
 	r->key = *key;
 	r->readers = 0;
 	r->state = (uint8_t)state;
-	r->again = state == RECORD_GAVE_UP ? fault_again() : 0;
+	r->again = state == RECORD_GAVE_UP ? retry_at_limit() : 0;
 	s->unsaved++;
 	return 0;
 }
@@ -288,7 +289,7 @@ static int learn(struct sweep *s, struct file_record *r, const char *path, struc
 /* Whether the record says all that can be known now of the file in state @key. */
 static bool is_current(const struct file_record *r, const struct file_key *key)
 {
-	return file_key_same(&r->key, key) && (r->state != RECORD_GAVE_UP || !fault_is_due(r->again));
+	return file_key_same(&r->key, key) && (r->state != RECORD_GAVE_UP || !retry_is_due(r->again));
 }
 
 /* What is not known of a recorded file. */
@@ -692,7 +693,7 @@ int sweep_begin(struct sweep *s)
 		return 0;
 	int err = -errno;
 	log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(-err));
-	return err == -EHOSTUNREACH || err == -ETIMEDOUT ? err : -EIO;
+	return fault_of(err) == FAULT_NETWORK ? err : -EIO;
 }
 
 struct walk_visitor sweep_visitor(struct sweep *s)

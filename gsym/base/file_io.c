@@ -5,22 +5,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "gsym/base/fault.h"
 #include "gsym/base/vec.h"
 
 enum { COPY_BLOCK = 256 << 10 };
 
-/* Why a system call failed, as an error of the machine. */
-static int machine_error(void)
+/* A server that fails while a file of ours is read on it is not the server that a caller speaks with. */
+static int file_error(void)
 {
-	switch (errno) {
-	case EBADMSG: /* a checksum of ext4, f2fs, XFS */
-	case ENODATA: /* a sector, XFS */
-	case EOPNOTSUPP:
-	case EOVERFLOW:
-	case EREMOTEIO:
-	case ETIMEDOUT: return -EIO;
-	default: return -errno;
-	}
+	int err = system_error(errno);
+	return fault_of(err) == FAULT_NETWORK ? -EIO : err;
 }
 
 int read_all(int fd, void *to, size_t size, off_t off)
@@ -30,7 +24,7 @@ int read_all(int fd, void *to, size_t size, off_t off)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? machine_error() : -EBADMSG;
+			return n < 0 ? file_error() : -EBADMSG;
 		at += n;
 		off += n;
 		size -= (size_t)n;
@@ -45,7 +39,7 @@ int write_all(int fd, const void *from, size_t size, off_t off)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? machine_error() : -EIO;
+			return n < 0 ? file_error() : -EIO;
 		at += n;
 		off += n;
 		size -= (size_t)n;

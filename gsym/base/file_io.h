@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*
- * 0; -EBADMSG when the file ends before; or the errno of pread(2). Damaged disks, network file systems and
- * FUSE also fail with those by which this library says that a file is damaged or of no use: these are -EIO.
+ * 0; -EBADMSG when the file ends before; or the errno of pread(2) as of system_error(), but -EIO for those of
+ * networks.
  */
 int read_all(int fd, void *to, size_t size, off_t off);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "gsym/base/fault.h"
+
 enum { READ_ONLY_MS = 600000, PROBE_AGAIN_MS = 60000 };
 
 static enum store_result result_of(int err)
@@ -48,20 +50,17 @@ static void count(struct store *store, const struct store_call *call, const stru
 /* Whether the server failed; 0 if it did not, and -1 if this says nothing of it. */
 static int verdict(int err)
 {
-	switch (err) {
-	case -ETIMEDOUT:
-	case -EHOSTUNREACH:
-	case -EREMOTEIO:
-	case -ELIBACC: return 1; /* -ELIBACC: nor does it get better by asking again at once */
-	case 0:
-	case -ENOENT:
-	case -EEXIST:
-	case -EAGAIN:
-	case -EACCES:
-	case -EBADMSG:
-	case -EFBIG:
-	case -EOPNOTSUPP: return 0;
-	default: return -1; /* a fault of this machine, or cancelled */
+	if (!err || err == -EEXIST || err == -EAGAIN) /* another host was first */
+		return 0;
+	switch (fault_of(err)) {
+	case FAULT_NETWORK: return err == -ENETDOWN ? -1 : 1; /* -ENETDOWN: it was not asked */
+	case FAULT_FILE:
+	case FAULT_LIMIT:
+	case FAULT_ABSENT:
+	case FAULT_DENIED: return err == -EPERM ? -1 : 0; /* -EPERM: a rule of this machine */
+	default:
+		return err == -ELIBACC ? 1
+				       : -1; /* -ELIBACC: nor does it get better by asking again at once */
 	}
 }
 

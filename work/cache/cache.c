@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "work/cache/cache_entry.h"
 
 enum {
@@ -103,21 +104,14 @@ static int open_handle(const struct cache *cache, const char *key, struct handle
 	return err;
 }
 
-/* The entry may be sound: memory or descriptors are short, or its server is away. */
+/*
+ * The entry may be sound: memory or descriptors are short, or its server is away. -EIO is of the disk: the
+ * next read of that block is no better, and a conversion costs less than an image that cannot be opened.
+ */
 static bool is_temporary(int err)
 {
-	switch (err) {
-	case -ENOMEM:
-	case -EMFILE:
-	case -ENFILE:
-	case -EINTR:
-	case -EAGAIN:
-	case -ESTALE:
-	case -ETIMEDOUT:
-	case -ENOTCONN:
-	case -EHOSTDOWN: return true;
-	default: return false;
-	}
+	const enum fault fault = fault_of(err);
+	return (fault == FAULT_MACHINE && err != -EIO) || fault == FAULT_NETWORK;
 }
 
 static int load(struct cache *cache, const char *key, struct handle **ret, struct gsym_diag *diag)

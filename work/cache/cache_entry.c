@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "work/cache/cache_dir.h"
+#include "gsym/base/fault.h"
 
 void cache_entry_key(char text[CACHE_KEY_SIZE], const struct cache_key *key, bool alone)
 {
@@ -35,9 +36,9 @@ int cache_entry_open(int dir, const char *name)
 	if (dir < 0)
 		return -ENOENT;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return -errno;
+		return system_error(errno);
 	if (!S_ISREG(st.st_mode))
 		return -EMEDIUMTYPE;
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? system_error(errno) : fd;
 }

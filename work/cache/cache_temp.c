@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/file_io.h"
 #include "work/cache/cache_dir.h"
 
@@ -30,11 +31,11 @@ static int lock_temp(const struct cache *cache, struct cache_temp *temp)
 	struct stat st, locked;
 	temp->lock = openat(cache->dir, temp->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (temp->lock < 0)
-		return errno == ENOENT ? -EEXIST : -errno;
+		return errno == ENOENT ? -EEXIST : system_error(errno);
 	if (flock(temp->lock, LOCK_EX | LOCK_NB))
-		return errno == EWOULDBLOCK ? -EEXIST : -errno;
+		return errno == EWOULDBLOCK ? -EEXIST : system_error(errno);
 	if (fstat(temp->fd, &st) || fstat(temp->lock, &locked))
-		return -errno;
+		return system_error(errno);
 	return st.st_ino == locked.st_ino && st.st_nlink > 0 ? 0 : -EEXIST;
 }
 
@@ -58,7 +59,7 @@ static int temp_open(struct cache *cache, struct cache_temp *ret)
 			 atomic_fetch_add(&cache->next_temp, 1));
 		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				 0600);
-		err = temp.fd < 0 ? -errno : lock_temp(cache, &temp);
+		err = temp.fd < 0 ? system_error(errno) : lock_temp(cache, &temp);
 		if (!err)
 			*ret = temp;
 		else if (temp.fd >= 0)
@@ -81,7 +82,7 @@ static int make_again(struct cache *cache, struct gsym_diag *diag)
 	int err = cache_dir_open(cache->path, &dir, &path, diag);
 	if (err)
 		return err;
-	err = dup3(dir, cache->dir, O_CLOEXEC) < 0 ? -errno : 0;
+	err = dup3(dir, cache->dir, O_CLOEXEC) < 0 ? system_error(errno) : 0;
 	close(dir);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': %s", cache->path, strerror(-err));
@@ -99,8 +100,8 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 			return err;
 		err = temp_open(cache, ret);
 	}
-	/* Of a disk or a server: to callers these mean that files changed, or that a store failed. */
-	if (err == -ESTALE || err == -EBADMSG || err == -ETIMEDOUT || err == -EREMOTEIO)
+	/* Of the file server with the cache: to callers it would be the store's. */
+	if (fault_of(err) == FAULT_NETWORK)
 		err = -EIO;
 	return err ? diag_set(diag, err, "cache directory '%s': cannot create a file: %s", cache->path,
 			      strerror(-err))
@@ -109,13 +110,13 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 
 int cache_temp_probe(const struct cache_temp *temp)
 {
-	return ftruncate(temp->fd, 0) ? -errno : -posix_fallocate(temp->fd, 0, PROBE_BYTES);
+	return ftruncate(temp->fd, 0) ? system_error(errno) : -posix_fallocate(temp->fd, 0, PROBE_BYTES);
 }
 
 int cache_temp_rename(struct cache *cache, struct cache_temp *temp, const char *name)
 {
 	if (renameat(cache->dir, temp->name, cache->dir, name))
-		return -errno;
+		return system_error(errno);
 	temp->name[0] = 0;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "work/os/acl.h"
+#include "gsym/base/fault.h"
 
 enum { SETTLED_SECONDS = 2 /* more than a step of any file system's clock */ };
 
@@ -59,7 +60,7 @@ int file_state_check(int fd, const struct file_state *state)
 {
 	struct stat st;
 	if (fstat(fd, &st))
-		return errno == ESTALE ? -EIO : -errno; /* -ESTALE would say that the file has changed */
+		return system_error(errno);
 	bool same = S_ISREG(st.st_mode) && st.st_dev == state->dev && st.st_ino == state->ino &&
 		    (uint64_t)st.st_size == state->size && nanoseconds(st.st_mtim) == state->mtime_ns &&
 		    nanoseconds(st.st_ctim) == state->ctime_ns && st.st_uid == state->uid;

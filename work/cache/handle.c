@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
@@ -174,7 +175,7 @@ static int map(int fd, const struct trailer *t, struct handle *handle)
 	uint64_t size = t->gsym_size + t->notes_size + t->inputs_size + t->key_size + TRAILER_SIZE;
 	void *at = file_map(fd, size, MAP_SHARED);
 	if (at == MAP_FAILED)
-		return -errno;
+		return system_error(errno);
 	handle->map_size = (size_t)size;
 	handle->map = at;
 	handle->gsym = (struct span){at, (size_t)t->gsym_size};
@@ -289,7 +290,7 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
 {
 	struct stat st;
 	if (fstat(fd, &st))
-		return diag_set(diag, -errno, "%s: cannot stat: %s", key, strerror(errno));
+		return diag_set(diag, system_error(errno), "%s: cannot stat: %s", key, strerror(errno));
 	int err = open_checked(fd, &st, key, ret, diag);
 	return err ? diag_prefix(diag, err, "%s", key) : 0;
 }
@@ -329,7 +330,7 @@ static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
 static int peek_trailer(int fd, const char *key, struct trailer *ret)
 {
 	struct stat st;
-	int err = fstat(fd, &st) ? -errno : trailer_read(fd, (uint64_t)st.st_size, ret, NULL);
+	int err = fstat(fd, &st) ? system_error(errno) : trailer_read(fd, (uint64_t)st.st_size, ret, NULL);
 	return err ? err : check_key(fd, ret, key, NULL);
 }
 

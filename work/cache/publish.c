@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/file_io.h"
 #include "work/cache/cache_dir.h"
 #include "work/cache/cache_entry.h"
@@ -21,8 +22,9 @@
 
 bool cache_error_is_full(int err)
 {
-	return err == -ENOSPC || err == -EDQUOT || err == -EROFS || err == -EIO || err == -EACCES ||
-	       err == -EPERM;
+	const enum fault fault = fault_of(err);
+	/* A directory that is not for us to write to, or a disk that fails, takes as little as a full one. */
+	return fault == FAULT_ROOM || fault == FAULT_DENIED || err == -EIO;
 }
 
 void cache_note_full(struct cache *cache, int err)
@@ -54,7 +56,7 @@ static int complete(struct cache_temp *temp, const char *key, uint64_t gsym_size
 {
 	int err = trailer_write(temp->fd, key, gsym_size, notes, inputs);
 	/* Durable before it is visible: the disk may be full only now. */
-	return !err && fdatasync(temp->fd) ? -errno : err;
+	return !err && fdatasync(temp->fd) ? system_error(errno) : err;
 }
 
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
@@ -150,7 +152,7 @@ static int copy_kept(const struct handle *handle, struct cache_temp *temp)
 	int err = -posix_fallocate(temp->fd, 0, (off_t)handle->map_size);
 	if (!err)
 		err = write_all(temp->fd, handle->map, handle->map_size, 0);
-	return !err && fdatasync(temp->fd) ? -errno : err;
+	return !err && fdatasync(temp->fd) ? system_error(errno) : err;
 }
 
 int cache_publish_kept(struct cache *cache, const struct handle *handle)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "work/os/acl.h"
+#include "gsym/base/fault.h"
 
 enum {
 	/*
@@ -34,7 +35,7 @@ static int openat2_beneath(int dir, const char *path, int flags, uint64_t resolv
 	do
 		fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	while (fd < 0 && (errno == EINTR || (errno == EAGAIN && ++again < AGAIN_MAX)));
-	return fd < 0 ? -errno : (int)fd;
+	return fd < 0 ? system_error(errno) : (int)fd;
 }
 
 int open_beneath(int dir, const char *path, int flags)
@@ -47,7 +48,7 @@ int open_beneath(int dir, const char *path, int flags)
 	 * symbolic link during the call.
 	 */
 	fd = openat(dir, path, flags | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? system_error(errno) : fd;
 }
 
 int stat_link_beneath(int dir, const char *path, struct stat *ret)
@@ -55,7 +56,7 @@ int stat_link_beneath(int dir, const char *path, struct stat *ret)
 	int fd = openat2_beneath(dir, path, O_PATH, RESOLVE_NO_XDEV);
 	if (fd < 0)
 		return fd;
-	int err = fstat(fd, ret) ? -errno : 0;
+	int err = fstat(fd, ret) ? system_error(errno) : 0;
 	close(fd);
 	return err;
 }
@@ -132,7 +133,7 @@ int entry_stat(int dir, const char *name, dev_t avoid, dev_t local, struct stat 
 			return 0;
 		}
 	}
-	return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+	return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) ? system_error(errno) : 0;
 }
 
 /*

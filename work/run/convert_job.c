@@ -10,6 +10,7 @@
 #include "work/os/beneath.h"
 #include "work/run/fragment_take.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 
 static int open_input(const char *root, const char *path)
 {
@@ -17,7 +18,7 @@ static int open_input(const char *root, const char *path)
 	bool below = root && *path != '/';
 	int dir = open(below && *root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return -errno;
+		return system_error(errno);
 	int fd = open_beneath(dir, path + strspn(path, "/"), flags);
 	close(dir);
 	return fd;
@@ -46,7 +47,7 @@ static int prepare_file(struct convert_job *job, const struct convert_input *inp
 	int err = fd < 0 ? fd : file_state_check(fd, &input->state);
 	if (!err)
 		return 0;
-	if (err != -ESTALE && err != -ENOENT && err != -ELOOP && err != -ENOTDIR) {
+	if (err != -ESTALE && fault_of(err) != FAULT_ABSENT) {
 		diag_set(&out->diag, err, "'%s': cannot %s: %s", input->path, fd < 0 ? "open" : "stat",
 			 strerror(-err));
 		job_fail(out, VERDICT_TRANSIENT, -EIO);

@@ -20,7 +20,6 @@
 #include "work/types/convert_types.h"
 #include "work/worker/child.h"
 #include "work/run/convert_job.h"
-#include "work/run/fault.h"
 #include "work/run/inputs.h"
 #include "work/run/job_files.h"
 #include "work/run/order.h"
@@ -28,6 +27,7 @@
 #include "work/run/verdict.h"
 #include "work/run/run_slots.h"
 #include "work/run/zygote.h"
+#include "work/os/retry.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
 
@@ -69,7 +69,7 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 		return take_loaded(c, is_known, ret);
 	if (err == -EEXIST) { /* a conversion could not be published */
 		job_fail(ret, VERDICT_FAILED, -EIO);
-		ret->again = fault_again();
+		ret->again = retry_at_limit();
 		return true;
 	}
 	if (err != -ENOENT) {

@@ -8,6 +8,7 @@
 
 #include "work/cache/handle.h"
 #include "work/os/guard.h"
+#include "gsym/base/fault.h"
 
 enum {
 	DIGITS = 16,
@@ -74,16 +75,8 @@ static bool asked_unchanged(const char *line, const char *what, const struct sea
 /* Whether the file is not there, or cannot be reached, whatever the machine does. */
 static bool is_absent(int err)
 {
-	switch (err) {
-	case -ENOENT:
-	case -ENOTDIR:
-	case -ELOOP:
-	case -EXDEV:
-	case -ENAMETOOLONG:
-	case -EACCES:
-	case -EPERM: return true;
-	default: return false;
-	}
+	const enum fault fault = fault_of(err);
+	return fault == FAULT_ABSENT || fault == FAULT_DENIED;
 }
 
 /* As of inputs_check(). */
@@ -101,7 +94,7 @@ static int check_line(const char *line, size_t size, const struct search_path *s
 	if (!err)
 		fingerprint(&file, now);
 	else if (!is_absent(err))
-		return err == -ESTALE ? -EIO : err;
+		return err;
 	return memcmp(line, now, DIGITS) == 0 ? 0 : -ESTALE;
 }
 

@@ -41,7 +41,7 @@ int job_open_neighbour(struct convert_job *job, const struct child *child, const
 	/* A path outside the search path can never be found: no input. */
 	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
 		close(fd);
-		fd = -EMFILE;
+		fd = -ENOENT; /* for this conversion, each time it is made */
 	}
 	if (fd >= 0)
 		note_used(job, &file);

@@ -11,6 +11,7 @@
 #include "work/os/acl.h"
 #include "work/os/beneath.h"
 #include "work/types/packed_name.h"
+#include "gsym/base/fault.h"
 
 bool path_open_to_all(const char *path)
 {
@@ -57,7 +58,7 @@ static int open_below(const char *dir, const char *rest, dev_t avoid)
 {
 	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return -errno;
+		return system_error(errno);
 	int fd = open_path_inside(root, rest, avoid);
 	close(root);
 	return fd;
@@ -66,7 +67,7 @@ static int open_below(const char *dir, const char *rest, dev_t avoid)
 /* @fd, and what is known of it, if it is a regular file; else it is closed. */
 static int regular(int fd, struct stat *ret)
 {
-	int err = fstat(fd, ret) ? -errno : S_ISREG(ret->st_mode) ? 0 : -ENOENT;
+	int err = fstat(fd, ret) ? system_error(errno) : S_ISREG(ret->st_mode) ? 0 : -ENOENT;
 	if (err)
 		close(fd);
 	return err ? err : fd;
@@ -78,7 +79,7 @@ static int open_anywhere(const char *path, struct stat *ret)
 	if (*path != '/')
 		return -EXDEV;
 	int fd = open(path, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : regular(fd, ret);
+	return fd < 0 ? system_error(errno) : regular(fd, ret);
 }
 
 /* Opens the file with O_PATH below the first directory of the search path that has it. */
@@ -170,7 +171,7 @@ int reopen(int fd)
 	char link[32];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	int opened = open(link, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	return opened < 0 ? -errno : opened;
+	return opened < 0 ? system_error(errno) : opened;
 }
 
 int neighbour_open(const struct search_path *search, const struct file_state *source, const char *name,

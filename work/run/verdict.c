@@ -8,10 +8,12 @@
 #include <time.h>
 
 #include "gsym/base/diag.h"
-#include "work/run/fault.h"
+#include "work/os/retry.h"
 #include "work/run/inputs.h"
 #include "work/cache/notes.h"
 #include "work/cache/publish.h"
+#include "work/run/worker_end.h"
+#include "work/worker/child.h"
 
 enum {
 	CPU_GRACE_SECONDS = 5,  /* between SIGXCPU and SIGKILL, as the worker sets its limit */
@@ -61,31 +63,23 @@ static void verdict_reported(struct convert_job *job)
 	struct outcome *out = job->out;
 	int err = -job->failed.error;
 	diag_set(&out->diag, err, "%s", job->failed.text);
-	switch (err) {
-	case -ENOSPC:
-	case -EDQUOT: verdict_no_room(job); return;
-	case -EFBIG:
-		if (!job->in_memory)
-			break;
+	if (fault_of(err) == FAULT_ROOM) {
+		verdict_no_room(job);
+	} else if (err == -EFBIG && job->in_memory) {
 		job_fail_for_room(job);
-		return;
-	case -ENOMEM:
-		if (!job->failed.at_limit)
-			break;
+	} else if (err == -ENOMEM && job->failed.at_limit) {
 		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
 			    (unsigned long long)job->converter->memory);
 		job_fail(out, VERDICT_FAILED, -EFBIG);
-		return;
-	case -ENODATA:
-		if (!job->fetch_failure)
-			break;
+	} else if (err == -ENODATA && job->fetch_failure) {
 		verdict_unreachable(job);
-		return;
-	}
-	switch (fault_of_report(err)) {
-	case FAULT_FILE: job_fail(out, VERDICT_FAILED_FOREVER, -EIO); return;
-	case FAULT_LIMIT: job_fail(out, VERDICT_FAILED, -EFBIG); return;
-	case FAULT_MACHINE: job_fail(out, VERDICT_TRANSIENT, -EIO); return;
+	} else {
+		const enum fault fault = fault_of_report(err);
+		job_fail(out,
+			 fault == FAULT_FILE    ? VERDICT_FAILED_FOREVER
+			 : fault == FAULT_LIMIT ? VERDICT_FAILED
+						: VERDICT_TRANSIENT,
+			 fault == FAULT_LIMIT ? -EFBIG : -EIO);
 	}
 }
 
@@ -100,7 +94,9 @@ static void verdict_signal(struct convert_job *job, int sig, const struct rusage
 		job_fail(out, VERDICT_FAILED, -EFBIG);
 		return;
 	}
-	diag_set(&out->diag, -EIO, "the worker was killed by signal %d (%s)", sig, strsignal(sig));
+	char end[CHILD_END_SIZE];
+	child_end_text(sig, end);
+	diag_set(&out->diag, -EIO, "the worker %s", end);
 	job_fail(out, is_crash_signal(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }
 
@@ -163,8 +159,9 @@ static void publish(struct convert_job *job)
 		job_fail_for_room(job);
 		return;
 	}
+	/* Damage is in what the worker wrote. */
 	if (err)
-		job_fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
+		job_fail(out, fault_of_report(err) == FAULT_FILE ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }
 
 /* The result, whatever it is, does not belong to the file that the key was computed from. */
@@ -189,7 +186,8 @@ static void verdict_exit(struct convert_job *job, int status)
 	} else if (job->has_done && WEXITSTATUS(status) == 0) {
 		publish(job);
 	} else {
-		diag_set(&job->out->diag, -EIO, "the worker exited without a result (status %d)", status);
+		diag_set(&job->out->diag, -EIO, "the worker exited without a result (status %d)",
+			 WEXITSTATUS(status));
 		job_fail(job->out, VERDICT_CRASHED, -EIO);
 	}
 }
@@ -210,5 +208,5 @@ void verdict_decide(struct convert_job *job, int why_killed, int status, const s
 	else
 		verdict_exit(job, status);
 	if (!out->again && (out->verdict == VERDICT_FAILED || out->verdict == VERDICT_CRASHED))
-		out->again = fault_again();
+		out->again = retry_at_limit();
 }

@@ -5,34 +5,30 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/*
- * Also of disks and servers that cannot be read now. Not -EAGAIN: a user may hold a lease of a file for ever.
- * -EPROTO: the client of a worker did not answer.
- */
-static bool is_of_machine(int err)
+#include "gsym/base/fault.h"
+
+/* -EAGAIN is a lease, which a user may hold for ever: the file counts as one that is not for us. */
+static bool is_noted(int err)
 {
-	switch (err) {
-	case -ENOMEM:
-	case -EIO:
-	case -EMFILE:
-	case -ENFILE:
-	case -EINTR:
-	case -ENOBUFS:
-	case -ESTALE:
-	case -ETIMEDOUT:
-	case -ENOTCONN:
-	case -EHOSTDOWN:
-	case -EREMOTEIO:
-	case -EUCLEAN:
-	case -EPROTO: return true;
+	if (err >= 0 || err == -EAGAIN)
+		return false;
+	switch (fault_of(err)) {
+	case FAULT_ROOM:
+	case FAULT_NETWORK:
+	case FAULT_MACHINE: return true;
+	default: return false;
 	}
-	return false;
 }
 
 int machine_fault_note(const struct convert_opener *opener, int err)
 {
 	int none = 0;
-	if (opener && opener->fault && is_of_machine(err))
+	if (opener && opener->fault && is_noted(err))
 		atomic_compare_exchange_strong(&opener->fault->err, &none, err);
 	return err;
+}
+
+int memory_fault_note(const struct convert_opener *opener, int err)
+{
+	return err == -ENOMEM ? machine_fault_note(opener, err) : err;
 }

@@ -19,9 +19,13 @@ struct machine_fault {
 };
 
 /*
- * Notes @err, 0 or a negative errno, in the fault of @opener if it may be the machine's. @opener may be NULL.
- * Returns @err. Any thread.
+ * Notes @err in the fault of @opener, which may be NULL, unless it says that the file is absent, is not for
+ * us, or is no sound file. @err: 0 or a negative errno, of a system call or of the opener. Returns @err. Any
+ * thread.
  */
 int machine_fault_note(const struct convert_opener *opener, int err);
+
+/* Likewise, for what code says of a file: notes that memory was short, and nothing else. */
+int memory_fault_note(const struct convert_opener *opener, int err);
 
 #endif

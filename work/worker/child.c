@@ -164,6 +164,15 @@ bool child_has_gone(int err)
 	return err == -EPIPE || err == -ECONNRESET;
 }
 
+void child_end_text(int status, char ret[static CHILD_END_SIZE])
+{
+	if (WIFSIGNALED(status))
+		snprintf(ret, CHILD_END_SIZE, "was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(ret, CHILD_END_SIZE, "exited with status %d", WEXITSTATUS(status));
+}
+
 void child_kill(const struct child *child)
 {
 	kill(child->pid, SIGKILL);
@@ -210,9 +219,10 @@ static int await_ready(const struct child_order *order, struct child *child, str
 	int status = child_finish(child, NULL);
 	if (got == -ECANCELED)
 		return diag_set(diag, got, "the daemon is shutting down");
+	char end[CHILD_END_SIZE];
+	child_end_text(status, end);
 	if (got == 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		return diag_set(diag, -ECHILD, "the worker '%s' was killed by signal %d", order->program,
-				WTERMSIG(status));
+		return diag_set(diag, -ECHILD, "the worker '%s' %s", order->program, end);
 	if (got < 0 && got != -EPROTO)
 		return diag_set(diag, -ECHILD, "no answer from the worker '%s': %s", order->program,
 				strerror(-got));

@@ -59,6 +59,11 @@ int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms
 /* Whether @err, of worker_send(), says that the child has closed its socket. Pure. */
 bool child_has_gone(int err);
 
+enum { CHILD_END_SIZE = 96 };
+
+/* How a process ended, for "it ...": "was killed by signal 9 (Killed)". @status: as of wait4(2). */
+void child_end_text(int status, char ret[static CHILD_END_SIZE]);
+
 void child_kill(const struct child *child);
 
 /*

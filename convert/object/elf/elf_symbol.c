@@ -15,7 +15,7 @@ Elf_Data *elf_table(const struct object_file *object, Elf_Scn *scn)
 	if (errno != ENOMEM || (data && data->d_buf))
 		return data;
 	memory_limit_note(gelf_getshdr(scn, &shdr) ? shdr.sh_size : 0);
-	machine_fault_note(object->opener, -ENOMEM);
+	memory_fault_note(object->opener, -ENOMEM);
 	return NULL;
 }
 

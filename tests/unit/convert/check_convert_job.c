@@ -181,7 +181,7 @@ TEST(machine)
 	const struct convert_input was = f->request.source;
 	memset(name, 'x', sizeof(name) - 1);
 	f->request.source.path = name;
-	assert_fails(f, VERDICT_TRANSIENT, -EIO, "cannot open: File name too long");
+	assert_fails(f, VERDICT_REPLACED, -ESTALE, "changed");
 	f->request.source = was;
 	f->converter.root = "/none";
 	assert_fails(f, VERDICT_REPLACED, -ESTALE, "'source' changed");

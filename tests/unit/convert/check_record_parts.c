@@ -358,19 +358,25 @@ TEST(every_kind_has_a_text)
 
 TEST(faults_of_the_machine)
 {
-	static const int machine[] = {-ENOMEM, -EIO, -EMFILE, -ENFILE, -EINTR, -ENOBUFS, -EPROTO};
-	static const int file[] = {0, -ENOENT, -EACCES, -EBADMSG, -ENOTDIR, -EINVAL, -EFBIG, -ELOOP};
+	static const int machine[] = {-ENOMEM,  -EIO,    -EMFILE,  -ENFILE, -EINTR,
+				      -ENOBUFS, -EPROTO, -EUCLEAN, -EDOM,   -ETIMEDOUT};
+	static const int file[] = {0,       -ENOENT, -EACCES, -EBADMSG, -ENOTDIR,
+				   -EINVAL, -EFBIG,  -ELOOP,  -ESTALE,  -EAGAIN};
 	for (size_t i = 0; i < ARRAY_SIZE(machine); i++) {
 		struct machine_fault fault = {0};
 		const struct convert_opener opener = {.fault = &fault}, without = {.fault = NULL};
 		for (size_t k = 0; k < ARRAY_SIZE(file); k++)
 			assert_int_equal(machine_fault_note(&opener, file[k]), file[k]);
+		for (size_t k = 0; k < ARRAY_SIZE(machine); k++)
+			if (machine[k] != -ENOMEM)
+				assert_int_equal(memory_fault_note(&opener, machine[k]), machine[k]);
 		assert_int_equal(fault.err, 0);
 		assert_int_equal(machine_fault_note(&without, machine[i]), machine[i]);
 		assert_int_equal(machine_fault_note(NULL, machine[i]), machine[i]);
 		assert_int_equal(machine_fault_note(&opener, machine[i]), machine[i]);
 		assert_int_equal(fault.err, machine[i]);
 		assert_int_equal(machine_fault_note(&opener, -EIO), -EIO);
+		assert_int_equal(memory_fault_note(&opener, -ENOMEM), -ENOMEM);
 		assert_int_equal(fault.err, machine[i]); /* the first */
 	}
 }

@@ -317,7 +317,7 @@ TEST(without_a_result)
 	expect(VERDICT_CRASHED, -EIO, NOW + HOUR, "the worker exited without a result (status 0)");
 	job.has_done = true;
 	decide(0, exited(1), 2);
-	expect(VERDICT_CRASHED, -EIO, NOW + HOUR, "the worker exited without a result (status 256)");
+	expect(VERDICT_CRASHED, -EIO, NOW + HOUR, "the worker exited without a result (status 1)");
 	assert_string_equal(published, "");
 }
 

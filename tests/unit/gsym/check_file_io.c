@@ -153,9 +153,9 @@ TEST(machine_errors)
 	static const struct {
 		int err, want;
 	} table[] = {
-		{EBADMSG, -EIO},   {ENODATA, -EIO},   {EOPNOTSUPP, -EIO},
-		{EOVERFLOW, -EIO}, {EREMOTEIO, -EIO}, {ETIMEDOUT, -EIO},
-		{ENOSPC, -ENOSPC}, {ESTALE, -ESTALE}, {ENOMEM, -ENOMEM},
+		{EBADMSG, -EIO},   {ENODATA, -EIO}, {EOPNOTSUPP, -EIO}, {EOVERFLOW, -EIO},
+		{ENOTCONN, -EIO},  {EFBIG, -EFBIG}, {EREMOTEIO, -EIO},  {ETIMEDOUT, -EIO},
+		{ENOSPC, -ENOSPC}, {ESTALE, -EIO},  {ENOMEM, -ENOMEM},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		failure = table[i].err;
