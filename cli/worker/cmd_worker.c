@@ -266,10 +266,14 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 
 static int identify_and_report(const struct worker_identify *order, int fd)
 {
+	struct worker_begun begun = {.head.serial = order->head.serial};
 	struct worker_identity m = {.head.serial = order->head.serial};
 	struct identities found;
 	struct gsym_diag diag = {""};
-	int err = identify_descriptor(fd, unnamed, order->hash_max, &found, &diag);
+	int err = worker_send(WORKER_SOCKET_FD, &begun.head, WORKER_BEGUN, -1);
+	if (err)
+		return err;
+	err = identify_descriptor(fd, unnamed, order->hash_max, &found, &diag);
 	if (err) {
 		m.error = -err;
 		copy_text(m.text, sizeof(m.text), diag.text, unnamed);

@@ -560,6 +560,7 @@ while True:
     while os.path.exists(os.path.join({dir!r}, "hold-%s" % number)):
         time.sleep(0.005)
     socket.send_fds(mine, [order], fds)
+    daemon.send(mine.recv(65536)) # that it has the file
     for fd in fds:
         os.close(fd)
 """

@@ -13,7 +13,8 @@ from mount_harness import BAD_WORKER, GSYM, MountTest, Relay, wait_until
 
 UNKNOWN = "00112233445566778899aabbccddeeff00112233"
 
-# A scan worker that ends by a signal, or with a status, when it is asked: once for each line of the file @acts.
+# A scan worker that ends by a signal, or with a status, when it has taken a file, or "early", before: once for each line of the
+# file @acts.
 DYING = """#!{python}
 import os, resource, socket, sys
 with open({acts!r}) as file:
@@ -23,9 +24,13 @@ if sys.argv[2] != "scan" or not acts:
 with open({acts!r}, "w") as file:
     file.write("\\n".join(acts[1:]))
 """ + mount_harness.SCAN_WORKER_OF_ITS_OWN + """daemon.send(mine.recv(65536))
-socket.recv_fds(daemon, 65536, 4)
+order, fds, _, _ = socket.recv_fds(daemon, 65536, 4)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-os.kill(me, int(acts[0])) if acts[0].isdigit() else os._exit(3)
+if not acts[0].startswith("early"):
+    socket.send_fds(mine, [order], fds)
+    daemon.send(mine.recv(65536))
+act = acts[0].removeprefix("early")
+os.kill(me, int(act)) if act.isdigit() else os._exit(3)
 """
 
 
@@ -116,7 +121,7 @@ class FaultsTest(MountTest):
     # ---- The worker dies ----
 
     def dying(self, *acts):
-        """A worker that dies so: a signal for each time, or "exit"; afterwards it works."""
+        """A worker that dies so: a signal for each time, or "exit", each after "early" if that is so; afterwards it works."""
         self.acts = self.script("acts", "\n".join(str(a) for a in acts))
         gsym = os.path.realpath(GSYM)
         return self.script("dying", DYING.format(python=sys.executable, acts=self.acts, gsym=gsym))
@@ -140,6 +145,22 @@ class FaultsTest(MountTest):
         self.assertUnknown()
         self.assertForgotten(daemon)
         self.assertEqual(self.deaths_left(), 0)
+
+    def test_no_file_was_taken(self):
+        """Whatever a worker dies of before it has a file, as for want of memory when it starts, is not the file's fault."""
+        ids = [self.id] + [mount_harness.build_id(self.compile("more%d" % i)) for i in range(3)]
+        for act, words in (("early11", "was killed by signal 11 (Segmentation fault)"), ("earlyexit", "exited with status 3")):
+            with self.subTest(act):
+                daemon = self.mount("worker=" + self.dying(*[act] * 4), "rescan=0")
+                self.assertUnknown(*ids)
+                wait_until(lambda: all(os.path.exists(self.image(id)) for id in ids), "a scan with a worker that lives")
+                self.assertKnown()
+                self.assertIn("the worker that identifies files %s before it took one\n" % words, daemon.log())
+                self.assertNotIn("skipped", daemon.log())
+                self.assertEqual(self.deaths_left(), 0)
+                self.assertEqual(daemon.stop(), 0)
+                for index in os.listdir(self.cache):
+                    os.unlink(os.path.join(self.cache, index))
 
     def test_crashes_are_kept_for_a_time(self):
         environment = self.library()

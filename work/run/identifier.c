@@ -72,6 +72,11 @@ static int give_up_worker(struct identifier *id, int why, struct identified *ret
 	int status = child_finish(&id->child, NULL);
 	if (why == -ECANCELED)
 		return why;
+	char end[CHILD_END_SIZE];
+	child_end_text(status, end);
+	if (!id->begun && why != -EPROTO)
+		return diag_set(diag, -ECHILD, "the worker that identifies files %s%s before it took one",
+				why ? "gave no answer, and " : "", end);
 	ret->fault = fault_of_end(why, status);
 	if (why == -ETIMEDOUT)
 		return diag_set(diag, why, "timeout while identifying it");
@@ -79,17 +84,14 @@ static int give_up_worker(struct identifier *id, int why, struct identified *ret
 		return diag_set(diag, why, "the worker identifying it violated the protocol");
 	if (why)
 		return diag_set(diag, why, "no answer from the worker identifying it: %s", strerror(-why));
-	if (WIFSIGNALED(status))
-		return diag_set(diag, -EIO, "the worker identifying it was killed by signal %d",
-				WTERMSIG(status));
-	return diag_set(diag, -EIO, "the worker identifying it exited with status %d", status);
+	return diag_set(diag, -EIO, "the worker identifying it %s", end);
 }
 
-/* The answer: 1 with a message of this question, else as child_receive(). */
-static int receive_answer(struct identifier *id, int64_t deadline, union worker_message *ret)
+/* An answer: 1 with a message of @type to this question, else as child_receive(). */
+static int receive_answer(struct identifier *id, int64_t deadline, uint32_t type, union worker_message *ret)
 {
 	int got = child_receive(&id->child, id->stop_fd, deadline, ret);
-	bool ours = got == 1 && ret->head.type == WORKER_IDENTITY && ret->head.serial == id->serial;
+	bool ours = got == 1 && ret->head.type == type && ret->head.serial == id->serial;
 	return got == 1 && !ours ? -EPROTO : got;
 }
 
@@ -98,9 +100,10 @@ static int receive_all(struct identifier *id, int64_t deadline, struct identifie
 		       struct gsym_diag *diag)
 {
 	union worker_message msg;
-	int got;
+	int got = receive_answer(id, deadline, WORKER_BEGUN, &msg);
 	*ret_err = 0;
-	while ((got = receive_answer(id, deadline, &msg)) == 1) {
+	id->begun = got == 1;
+	while (got == 1 && (got = receive_answer(id, deadline, WORKER_IDENTITY, &msg)) == 1) {
 		const struct worker_identity *m = &msg.identity;
 		if (m->error) {
 			ret->fault = fault_of_report(-m->error);
@@ -124,7 +127,9 @@ static int ask(struct identifier *id, int fd, uint64_t hash_size, uint64_t hash_
 	       struct gsym_diag *diag)
 {
 	*ret = (struct identified){.fault = FAULT_MACHINE};
+	id->begun = false;
 	int err = ensure_worker(id, diag);
+	id->asked = !err;
 	if (err)
 		return err;
 	int64_t deadline = monotonic_ms() + LEAST_TIME_MS + (int64_t)(hash_size / LEAST_BYTES_PER_MS);
@@ -139,7 +144,7 @@ static int ask(struct identifier *id, int fd, uint64_t hash_size, uint64_t hash_
 /* Whether the worker may have died of something else than this file. */
 static bool worth_another_try(const struct identifier *id, int err)
 {
-	return err && !id->child.pid && err != -ECANCELED && err != -ECHILD && err != -ETIMEDOUT;
+	return err && !id->child.pid && id->asked && err != -ECANCELED && err != -ETIMEDOUT;
 }
 
 int identify(struct identifier *id, int fd, uint64_t size, uint64_t hash_max, struct identified *ret,

@@ -16,6 +16,8 @@ struct identifier {
 	int stop_fd;        /* becomes readable when it is to stop */
 	struct child child;
 	uint64_t serial;
+	bool asked; /* a worker was running when the file was to be sent, and */
+	bool begun; /* it has the file */
 };
 
 /* What came of a file. */
@@ -31,7 +33,7 @@ struct identified {
  * Lists the images of the open file @fd of @size bytes, if no more than @hash_max of them must be hashed to
  * identify it. A worker that dies is replaced once and asked again.
  * 0; or a negative errno with @ret->fault and @diag set; -ECANCELED at shutdown; -ECHILD if no worker can be
- * started.
+ * started, or none lives long enough to take the file.
  */
 int identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max, struct identified *ret,
 	     struct gsym_diag *diag);

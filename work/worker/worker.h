@@ -19,8 +19,9 @@
  *
  * scan: identifies any number of files, until the socket is closed.
  *   In: WORKER_IDENTIFY with the open file attached.
- *   Out: for each file, in order, one WORKER_IDENTITY, or one for each of its images; or one that says how
- *   much must be hashed to identify it.
+ *   Out: for each file, in order, one WORKER_BEGUN before it is looked at: if the worker ends earlier, the
+ *   file is not the cause. Then one WORKER_IDENTITY, or one for each of its images; or one that says how much
+ *   must be hashed to identify it.
  *
  * fetch: one debug file from debuginfod servers, then exit.
  *   In: WORKER_DOWNLOAD.
@@ -60,7 +61,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 18,
+	WORKER_PROTOCOL = 19,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -334,10 +335,10 @@ struct worker_cancel {
 	struct worker_header head;
 };
 
-/* The first byte of the answer has come. */
+/* The first byte of the answer has come; to WORKER_IDENTIFY, that the file has. */
 struct worker_begun {
 	struct worker_header head;
-	uint64_t size; /* of the whole, if it is known; else 0 */
+	uint64_t size; /* of the whole answer, if it is known; else 0 */
 };
 
 /* struct store_reply. */

@@ -354,7 +354,7 @@ TEST(program_ends)
 	}
 }
 
-/* One that identifies files: of each its identity, until it is asked for something else. */
+/* One that identifies files: it takes each, and sends its identity, until it is asked for something else. */
 TEST(program_scans)
 {
 	for (int wrong = 0; gsym_program && wrong < 3; wrong++) {
@@ -368,6 +368,9 @@ TEST(program_scans)
 		assert_int_equal(child_start(&order, &child, NULL), 0);
 		for (ask.head.serial = 7; ask.head.serial < 9; ask.head.serial++) {
 			assert_int_equal(worker_send(child.sock, &ask.head, WORKER_IDENTIFY, fd), 0);
+			assert_int_equal(child_receive(&child, never[0], monotonic_ms() + LONG_MS, &msg), 1);
+			assert_int_equal(msg.head.type, WORKER_BEGUN);
+			assert_int_equal(msg.head.serial, ask.head.serial);
 			assert_int_equal(child_receive(&child, never[0], monotonic_ms() + LONG_MS, &msg), 1);
 			assert_int_equal(msg.head.type, WORKER_IDENTITY);
 			assert_int_equal(msg.head.serial, ask.head.serial);
