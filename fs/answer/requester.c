@@ -108,8 +108,9 @@ int requester_open_image(struct requester *requester, struct image *image, struc
 	int err = check_access(requester, rev, call);
 	mutex_unlock(&requester->answers->images->lock);
 	if (!err) {
+		call->wait.failed_here = false;
 		err = open_or_held(requester, rev, call, ret);
-		requester->failed_here = err == -ENOSPC; /* of failures that are remembered, no other is */
+		requester->failed_here = err && err != -EAGAIN && call->wait.failed_here;
 	}
 	if (err)
 		return err;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "gsym/base/escape.h"
 #include "fs/answer/notes_show.h"
@@ -155,6 +156,12 @@ static void ambiguous(struct kv_writer *kv, const struct answers *answers, const
 		kv_item(kv, "ambiguous", whole[i]->id, strlen(whole[i]->id));
 }
 
+static uint64_t seconds_until(int64_t at)
+{
+	int64_t left = at - time(NULL);
+	return left > 0 ? (uint64_t)left : 0;
+}
+
 static struct handle *write_locked(struct kv_writer *kv, const struct answers *answers,
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
@@ -172,6 +179,8 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 		kv_seconds(kv, "seconds", rev->seconds);
 	if (rev->reason)
 		kv_text(kv, "reason", rev->reason);
+	if (rev->state == STATE_FAILED && rev->again)
+		kv_number(kv, "retry_seconds", seconds_until(rev->again));
 	return rev->handle ? handle_get(rev->handle) : NULL;
 }
 

@@ -41,6 +41,7 @@ struct wait {
 	 */
 	unsigned n_addresses;
 	unsigned fragments_seen; /* made when the attempt looked: later ones may have them */
+	bool failed_here; /* with another errno than -EAGAIN: for a fault of the machine, not of the image */
 	/* For those who provide @park: */
 	unsigned part;         /* what of the revision */
 	char id[ID_TEXT_SIZE]; /* the image whose first file is waited for; "": any */

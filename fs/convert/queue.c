@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "work/os/monotonic.h"
+#include "work/os/retry.h"
 #include "work/os/thread.h"
 #include "store/share/share_again.h"
 #include "store/share/share_turn.h"
@@ -109,15 +110,17 @@ void queue_init(struct queue *queue)
 static void remember(struct images *images, struct revision *rev, struct outcome *outcome)
 	REQUIRES(&images->lock)
 {
-	if (outcome->verdict == VERDICT_CRASHED)
-		rev->crashes++;
-	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
-			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
-	if (for_good)
+	const bool crashed = outcome->verdict == VERDICT_CRASHED;
+	const bool passes = outcome->verdict == VERDICT_TRANSIENT;
+	rev->crashes += crashed;
+	const bool tries_again = crashed && rev->crashes < CRASHES_MAX;
+	if (!passes && !tries_again)
 		rev->crashes = 0;
-	revision_set_failed(images, rev, for_good ? outcome->err : 0, outcome->diag.text);
-	rev->again = outcome->again;
-	if (for_good && !rev->stale)
+	rev->passing = passes ? rev->passing + 1 : 0;
+	rev->told = outcome->told;
+	revision_set_failed(images, rev, tries_again ? 0 : outcome->err, outcome->diag.text);
+	rev->again = passes ? retry_soon(rev->passing) : outcome->again;
+	if (!passes && !tries_again && !rev->stale)
 		revision_set_inputs(images, rev, TAKE(outcome->inputs));
 }
 

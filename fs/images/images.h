@@ -128,10 +128,12 @@ struct revision {
 	int64_t again;       /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;        /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
 	size_t inputs_size;
-	char *reason;                   /* message of the last failure, or NULL */
-	int64_t complained;             /* last words in the log about the open image, like @used */
-	unsigned crashes;               /* of workers */
-	uint64_t gsym_size;             /* size of image.gsym once it was ready, else 0 */
+	char *reason;       /* message of the last failure, or NULL */
+	unsigned passing;   /* failures of the machine in a row, the last one among them; else 0 */
+	uint64_t told;      /* outcome.told of the last failure; 0: none since it was ready */
+	int64_t complained; /* last words in the log about the open image, like @used */
+	unsigned crashes;   /* of workers */
+	uint64_t gsym_size; /* size of image.gsym once it was ready, else 0 */
 	uint64_t table_sizes[LISTINGS]; /* of the tables that were measured, else 0 */
 	double seconds;                 /* the last conversion took */
 	int64_t used;                   /* last lookup, seconds of CLOCK_REALTIME_COARSE */

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "work/os/monotonic.h"
+#include "work/os/retry.h"
 #include "work/run/neighbour.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
@@ -346,6 +347,7 @@ void revision_request(struct images *images, struct revision *rev, struct conver
 		.progress = set_progress,
 		.worker = set_worker,
 		.user = rev,
+		.told = rev->told,
 	};
 }
 
@@ -468,15 +470,24 @@ static int64_t now(void)
 	return t.tv_sec;
 }
 
+/* Whether what failed is to be tried again. The clock may have been set back since. */
+static bool is_due(const struct revision *rev)
+{
+	int64_t t = now();
+	return rev->again && (t >= rev->again || (rev->passing && rev->again > t + RETRY_SOON_MAX));
+}
+
 static int use_locked(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
 	REQUIRES(&images->lock)
 {
 	if (rev->stale)
 		return -ESTALE;
-	if (rev->state == STATE_FAILED && rev->again && now() >= rev->again)
+	if (rev->state == STATE_FAILED && is_due(rev))
 		revision_set_state(images, rev, STATE_COLD);
-	if (rev->state == STATE_FAILED)
+	if (rev->state == STATE_FAILED) {
+		ret_wait->failed_here = rev->passing || rev->failure == -ENOSPC;
 		return rev->failure;
+	}
 	if (!images->scanned && rev->source.richness != SOURCE_DWARF)
 		return images_await(images, rev->image->id, ret_wait);
 	if (rev->state != STATE_READY) {
@@ -555,6 +566,8 @@ struct handle *revision_set_ready(struct images *images, struct revision *rev, s
 	rev->handle = handle;
 	rev->used = now();
 	rev->fresh = true;
+	rev->passing = 0;
+	rev->told = 0;
 	return evicted;
 }
 

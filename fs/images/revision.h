@@ -93,8 +93,9 @@ static inline bool revision_is_pinned(const struct revision *rev)
 }
 
 /*
- * Takes a reference to the open image. 0; -ESTALE if the revision was replaced; the errno of its failure; or
- * -EAGAIN with @ret_wait set: it is not converted yet, or the first scan may still find debug data for it.
+ * Takes a reference to the open image. 0; -ESTALE if the revision was replaced; the errno of its failure,
+ * with @ret_wait->failed_here set; or -EAGAIN with @ret_wait set: it is not converted yet, or the first scan
+ * may still find debug data for it.
  */
 int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
 	EXCLUDES(&images->lock);

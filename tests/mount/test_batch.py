@@ -522,9 +522,16 @@ class BatchTest(MountTest):
             self.assertEqual(mount_harness.read_some(q.fd, len(known) + 1).decode(), known + "\n")
             for _ in range(5):  # also more often than a worker may crash
                 self.assertErrno(errno.EIO, os.read, q.fd, 4096)
-            self.assertEqual(self.status(other)["state"], "cold")
+            self.assertEqual(self.status(other)["state"], "failed")
             os.unlink(os.path.join(self.dir, "killed"))
-            self.assertEqual(q.read(), UNKNOWN + "\n" + known + "\n")
+
+            def first_bytes():
+                try:
+                    return os.read(q.fd, 4096)
+                except OSError as error:
+                    self.assertEqual(error.errno, errno.EIO)
+            first = wait_until(first_bytes, "another conversion").decode()
+            self.assertEqual(first + q.read(), UNKNOWN + "\n" + known + "\n")
 
     def test_replaced_image(self):
         """A descriptor that stays open answers from the file that is there now."""

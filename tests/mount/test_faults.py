@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import sys
+import time
 import unittest
 
 import mount_harness
@@ -217,11 +218,25 @@ class FaultsTest(MountTest):
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_conversions_and_the_machine(self):
-        """An error that is not known to be caused by content is retried, and not recorded."""
-        self.mount_bad("device")
-        self.assertEqual(self.failure(errno.EIO), ("cold", 1))
-        self.assertEqual(self.failure(errno.EIO), ("cold", 2))
+        """An error that is not known to be caused by content is retried after 1, 2, 4 s, and not recorded; it is told once."""
+        daemon = self.mount_bad("device")
+        reads, end = 0, time.monotonic() + 5
+        while time.monotonic() < end:
+            state, tries = self.failure(errno.EIO)
+            reads += 1
+            self.assertEqual(state, "failed")
+        self.assertGreater(reads, 20)
+        self.assertIn(tries, (2, 3))
+        self.assertEqual(daemon.log().count("cannot convert"), 1)
+        self.assertLessEqual(int(self.status(self.id)["retry_seconds"]), 4)
         self.assertEqual([n for n in os.listdir(self.cache) if n.endswith(".failed")], [])
+        with self.fault("later"):
+            self.assertEqual(self.failure(errno.EIO), ("failed", tries + 1))
+        # A line that needs the image is not answered as unknown meanwhile.
+        fd = os.open(os.path.join(self.mnt, "q"), os.O_RDWR)
+        self.addCleanup(os.close, fd)
+        os.write(fd, b"%s 0x1000\n" % self.id.encode())
+        self.assertErrno(errno.EIO, os.read, fd, 4096)
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_conversions_and_limits(self):

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "work/cache/failure_record.h"
 #include "work/cache/notes.h"
@@ -216,9 +217,11 @@ static void work(struct convert_job *job, struct share_turn *turn)
 
 static void report(const struct convert_job *job)
 {
-	const struct outcome *out = job->out;
+	struct outcome *out = job->out;
 	const struct log *log = job->converter->log;
 	const char *path = job->request->source.path, *id = job->request->id;
+	if (out->err)
+		out->told = XXH3_64bits(out->diag.text, strlen(out->diag.text));
 	if (out->verdict == VERDICT_ELSEWHERE)
 		log_debug(log, "another host converts '%s' (%s)", path, id);
 	else if (out->adopted && out->verdict == VERDICT_READY)
@@ -230,9 +233,10 @@ static void report(const struct convert_job *job)
 	else if (out->err == -ENOTCONN)
 		log_info(log, "stopped converting '%s' (%s)", path, id);
 	else if (out->verdict != VERDICT_REPLACED)
-		log_warning(log, "cannot convert '%s' (%s): %s%s%s", path, id, out->diag.text,
-			    out->adopted ? " (as the shared store says)" : "",
-			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
+		log_say(log, out->told == job->request->told ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
+			"cannot convert '%s' (%s): %s%s%s", path, id, out->diag.text,
+			out->adopted ? " (as the shared store says)" : "",
+			out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
 	if (out->verdict == VERDICT_FAILED_FOREVER)
 		failure_record_store(job->converter->cache, job->request->key, out->err, out->diag.text,
 				     text_span(&job->inputs));

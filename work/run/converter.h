@@ -69,6 +69,8 @@ struct convert_request {
 	/* Reports the pid of the worker, 0 when it has exited; or NULL. */
 	void (*worker)(void *user, pid_t pid);
 	void *user;
+	/* outcome.told of the last attempt: that reason is not logged again; 0: there was none. */
+	uint64_t told;
 	/* Of a conversion that another host did when it was tried last, see VERDICT_ELSEWHERE; or NULL. */
 	struct share_turn **turn;
 };
@@ -79,7 +81,7 @@ enum verdict {
 	VERDICT_OUTDATED,  /* was ready, but a neighbour has changed since */
 	VERDICT_REPLACED,  /* the object file changed since it was scanned */
 	VERDICT_ELSEWHERE, /* another host converts it: to be tried again after @wait_ms */
-	VERDICT_TRANSIENT, /* FAULT_MACHINE: the next use retries */
+	VERDICT_TRANSIENT, /* FAULT_MACHINE: not recorded in the cache; fails for seconds, see retry_soon() */
 	VERDICT_CRASHED, /* the worker crashed or violated the protocol: retried a few times, then as below */
 	VERDICT_FAILED,  /* FAULT_LIMIT: fails until @again; not recorded in the cache */
 	VERDICT_FAILED_FOREVER, /* FAULT_FILE: fails until the file changes; recorded in the cache */
@@ -89,6 +91,7 @@ struct outcome {
 	enum verdict verdict;
 	int err;               /* for waiting calls: 0 or a negative errno */
 	struct gsym_diag diag; /* of a failure */
+	uint64_t told;         /* of a failure: fingerprint of @diag */
 	struct handle *handle; /* with VERDICT_READY: one reference, the caller's */
 	int64_t again;         /* of a failure: when to retry, in seconds since the epoch; 0: see verdict */
 	char *inputs;          /* of a failure: the caller's, or NULL */

@@ -561,8 +561,44 @@ TEST_WITH(asked_again, images_fixture_set_up, images_fixture_tear_down)
 	begin_conversions(&c, &f->images);
 	waiting_call = &call;
 	assert_int_equal(convert(&c, rev, (struct outcome){.verdict = VERDICT_TRANSIENT, .err = -EIO}),
-			 STATE_COLD);
+			 STATE_FAILED);
 	assert_int_equal(conversions, 1);
+	end_conversions(&c);
+}
+
+/* A fault of the machine: the image fails for 1, 2, 4 s, and is not converted before. */
+TEST_WITH(passing, images_fixture_set_up, images_fixture_tear_down)
+{
+	struct images_fixture *f = *state;
+	struct conversions c;
+	struct convert_request request;
+	put(f, program_file(SOURCE_DWARF));
+	struct revision *rev = current(f);
+	begin_conversions(&c, &f->images);
+	for (int n = 0; n < 3; n++) {
+		int64_t before = time(NULL);
+		assert_int_equal(convert(&c, rev,
+					 (struct outcome){.verdict = VERDICT_TRANSIENT,
+							  .err = -EIO,
+							  .told = 5,
+							  .inputs = strdup("inputs"),
+							  .diag.text = "why"}),
+				 STATE_FAILED);
+		assert_in_range(rev->again, before + (1 << n), time(NULL) + (1 << n));
+		assert_int_equal(rev->failure, -EIO);
+		assert_int_equal(rev->image->conversions, n + 1);
+		assert_null(rev->inputs);
+		revision_request(&f->images, rev, &request);
+		assert_int_equal(request.told, 5);
+		mutex_lock(&f->images.lock);
+		queue_want(&c.queue, rev, OWNER, true);
+		assert_int_equal(rev->state, STATE_FAILED);
+		mutex_unlock(&f->images.lock);
+		rev->state = STATE_COLD;
+	}
+	assert_int_equal(convert(&c, rev, (struct outcome){.verdict = VERDICT_CRASHED, .err = -EIO}),
+			 STATE_COLD);
+	assert_int_equal(rev->passing, 0);
 	end_conversions(&c);
 }
 
@@ -575,7 +611,6 @@ TEST_WITH(outcomes, images_fixture_set_up, images_fixture_tear_down)
 		enum revision_state state;
 		enum conversion_result counted;
 	} rows[] = {
-		{VERDICT_TRANSIENT, -EIO, STATE_COLD, CONVERSION_FAILED},
 		{VERDICT_CRASHED, -EIO, STATE_COLD, CONVERSION_CRASHED},
 		{VERDICT_CRASHED, -EIO, STATE_COLD, CONVERSION_CRASHED},
 		{VERDICT_CRASHED, -EIO, STATE_FAILED, CONVERSION_CRASHED},

@@ -48,11 +48,18 @@ TEST(failures)
 	assert_int_equal(use(f, &wait), -EFBIG);
 	assert_string_equal(current(f)->reason, "reason");
 	assert_int_equal(current(f)->state, STATE_FAILED);
+	assert_false(wait.failed_here);
 	current(f)->again = INT64_MAX;
 	assert_int_equal(use(f, &wait), -EFBIG);
+	current(f)->again = time(NULL) + 60;
+	current(f)->passing = 1;
+	assert_int_equal(use(f, &wait), -EFBIG);
+	assert_true(wait.failed_here);
 	current(f)->again = 1;
 	assert_int_equal(use(f, &wait), -EAGAIN);
 	assert_int_equal(current(f)->state, STATE_COLD);
+	settle_failed(f, -EIO, time(NULL) + 3600); /* by a clock that was set back since */
+	assert_int_equal(use(f, &wait), -EAGAIN);
 	settle_failed(f, 0, 0); /* to be tried again at once */
 	assert_int_equal(use(f, &wait), -EAGAIN);
 	current(f)->stale = true;
