@@ -9,7 +9,7 @@
 #include "cli/command/commands.h"
 #include "cli/convert/compare.h"
 #include "cli/command/message.h"
-#include "cli/convert/out_file.h"
+#include "cli/command/out_file.h"
 #include "cli/convert/progress.h"
 #include "cli/convert/segment.h"
 #include "cli/convert/summary.h"

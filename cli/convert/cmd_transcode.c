@@ -2,7 +2,7 @@
 #include "cli/command/commands.h"
 #include "gsym/write/copier.h"
 #include "cli/command/message.h"
-#include "cli/convert/out_file.h"
+#include "cli/command/out_file.h"
 
 #include <string.h>
 

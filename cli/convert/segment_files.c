@@ -1,7 +1,7 @@
 #include "cli/convert/segment_files.h"
 
 #include "gsym/base/diag.h"
-#include "cli/convert/out_file.h"
+#include "cli/command/out_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "work/cache/cache_lock.h"
 #include "cli/command/bundle.h"
-#include "cli/convert/out_file.h"
+#include "cli/command/out_file.h"
 #include "cli/lookup/object_lookup.h"
 #include "cli/command/message.h"
 #include "work/run/convert_run.h"

@@ -3,7 +3,7 @@
 #define FS_ANSWER_ATTACHED_H
 
 #include "work/cache/handle.h"
-#include "gsym/render/formats/listing.h"
+#include "gsym/render/listing.h"
 
 enum {
 	SLOT_TABLES,                         /* struct tsv_index, by enum listing_kind */

@@ -8,7 +8,7 @@
 #define FS_ANSWER_TSV_INDEX_H
 
 #include "gsym/base/vec.h"
-#include "gsym/render/formats/listing.h"
+#include "gsym/render/listing.h"
 
 enum {
 	TSV_PIECE = 64 * 1024, /* bytes; a piece ends with the entry that reaches it */

@@ -40,7 +40,7 @@
 #include "fs/sys/slots.h"
 #include "fs/sys/readers.h"
 #include "gsym/base/hash_table.h"
-#include "gsym/render/formats/listing.h"
+#include "gsym/render/listing.h"
 
 struct urgent;
 struct call;

@@ -8,7 +8,7 @@
 #ifndef GSYM_RENDER_RENDER_H
 #define GSYM_RENDER_RENDER_H
 
-#include "gsym/render/formats/output_format.h"
+#include "gsym/render/output_format.h"
 
 /* The row of the table of formats. */
 const struct output_format *render_format_of(enum render_format format);

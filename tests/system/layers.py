@@ -20,9 +20,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SAME_NAME = {"main": "each program has one"}
 # Rooms that include one another, and why.
 ROOM_CIRCLES = {
-    ("cli/convert", "cli/store"): "gsym convert asks a store, whose command writes files as gsym convert does",
     ("convert/object/pdb", "convert/object/pe"): "what PE and PDB files have of COFF",
-    ("gsym/render", "gsym/render/formats"): "render.h names the format",
     ("log/engine", "log/formats", "log/maps"): "the state of a filter holds that of some formats",
 }
 

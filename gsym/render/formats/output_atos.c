@@ -2,7 +2,7 @@
  * The lines of Apple's atos -i: "function (in module) (file.m:965)", innermost frame first; where only the
  * symbol is known, "function (in module) + 2". Files and modules are shown by base name.
  */
-#include "gsym/render/formats/output_format.h"
+#include "gsym/render/output_format.h"
 
 static void module(struct text_buf *out, const struct render_options *options)
 {

@@ -1,5 +1,5 @@
 /* The lines llvm-gsymutil prints for a lookup: decimal offsets, stored names, "[inlined]". */
-#include "gsym/render/formats/output_format.h"
+#include "gsym/render/output_format.h"
 
 enum {
 	ADDRESS_DIGITS = 16,

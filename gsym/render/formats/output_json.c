@@ -4,7 +4,7 @@
  * which LLVM says "unknown". Extensions: Inlined, LinkageName and Offset of a frame, Approximate where it
  * is true, Merged and Source of the whole.
  */
-#include "gsym/render/formats/output_format.h"
+#include "gsym/render/output_format.h"
 
 static void head(struct text_buf *out, const struct unresolved *place)
 {

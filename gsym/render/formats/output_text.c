@@ -2,7 +2,7 @@
  * The lines of llvm-addr2line -pfiC: innermost frame first, enclosing ones marked " (inlined by)". An
  * extension is the offset shown where only the symbol is known; "[merged N]" is one only on request.
  */
-#include "gsym/render/formats/output_format.h"
+#include "gsym/render/output_format.h"
 
 static void frame_line(struct text_buf *out, const struct answer_view *view, size_t i)
 {

@@ -3,7 +3,7 @@
  * column is empty, since shells merge adjacent separators: unknown values are "??", or "-" for flags and
  * module.
  */
-#include "gsym/render/formats/output_format.h"
+#include "gsym/render/output_format.h"
 #include "gsym/base/put.h"
 
 static void flags(struct text_buf *out, const struct gsym_frame *frame, const struct gsym_answer *found)

@@ -1,5 +1,5 @@
 /* Tables of a GSYM file: names of files without a directory, or without a base name. */
-#include "gsym/render/formats/listing.h"
+#include "gsym/render/listing.h"
 
 #include "sample.h"
 #include "tests/lib/unit.h"

@@ -8,8 +8,8 @@
  * Separated by tabs, escaped as answers in this format are; what is not known is "??" or 0. Pure. A piece is
  * made of consecutive entries, which are functions, or files, and is always the same.
  */
-#ifndef GSYM_RENDER_FORMATS_LISTING_H
-#define GSYM_RENDER_FORMATS_LISTING_H
+#ifndef GSYM_RENDER_LISTING_H
+#define GSYM_RENDER_LISTING_H
 
 #include "gsym/base/text_buf.h"
 #include "gsym/render/render_options.h"

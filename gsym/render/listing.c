@@ -1,4 +1,4 @@
-#include "gsym/render/formats/listing.h"
+#include "gsym/render/listing.h"
 
 #include "gsym/render/frame_text.h"
 

@@ -3,8 +3,8 @@
  *
  * The functions append and do not return errors: the buffer's are sticky, and render.c checks it once.
  */
-#ifndef GSYM_RENDER_FORMATS_OUTPUT_FORMAT_H
-#define GSYM_RENDER_FORMATS_OUTPUT_FORMAT_H
+#ifndef GSYM_RENDER_OUTPUT_FORMAT_H
+#define GSYM_RENDER_OUTPUT_FORMAT_H
 
 #include "gsym/render/frame_text.h"
 

@@ -1,4 +1,4 @@
-#include "cli/convert/out_file.h"
+#include "cli/command/out_file.h"
 
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"

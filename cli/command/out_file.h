@@ -3,8 +3,8 @@
  *
  * It is written under a temporary name in the same directory and renamed once it is complete.
  */
-#ifndef CLI_CONVERT_OUT_FILE_H
-#define CLI_CONVERT_OUT_FILE_H
+#ifndef CLI_COMMAND_OUT_FILE_H
+#define CLI_COMMAND_OUT_FILE_H
 
 #include "gsym/gsym.h"
 
