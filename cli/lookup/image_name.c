@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "log/engine/text_scan.h"
+#include "log/line/text_scan.h"
 
 enum {
 	FITS_KERNEL = 1, /* any name */

@@ -17,7 +17,7 @@
 #define LOG_ENGINE_BUILD_EVIDENCE_H
 
 #include "gsym/base/vec.h"
-#include "log/engine/filter_types.h"
+#include "log/line/filter_types.h"
 
 enum {
 	EVIDENCE_WINDOW = 128,     /* different functions that are counted together */

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "log/engine/filter_state.h"
-#include "log/engine/json_member.h"
+#include "log/line/json_member.h"
 
 struct filter *filter_new(const struct filter_images *images, const struct filter_options *options)
 {

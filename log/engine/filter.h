@@ -17,7 +17,7 @@
 #define LOG_ENGINE_FILTER_H
 
 #include "gsym/base/text_buf.h"
-#include "log/engine/filter_types.h"
+#include "log/line/filter_types.h"
 
 /* What follows the bytes given. */
 enum filter_rest {

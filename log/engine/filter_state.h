@@ -6,7 +6,7 @@
 #define LOG_ENGINE_FILTER_STATE_H
 
 #include "log/formats/format_ips.h"
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 #include "log/maps/memory_map.h"
 #include "log/engine/pending_stack.h"
 

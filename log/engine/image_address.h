@@ -2,7 +2,7 @@
 #ifndef LOG_ENGINE_IMAGE_ADDRESS_H
 #define LOG_ENGINE_IMAGE_ADDRESS_H
 
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 /* Sets the link-time address of @frame, which is no name: false if it has none. */
 bool image_address_of(const struct filter_images *images, const struct filter_image *image,

@@ -4,7 +4,7 @@
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/escape.h"
-#include "log/engine/json_member.h"
+#include "log/line/json_member.h"
 #include "gsym/render/frame_text.h"
 
 /* Columns of a backtrace: the number ends in one, that of an inlined call and a blank follow. */

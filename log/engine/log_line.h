@@ -2,7 +2,8 @@
 #ifndef LOG_ENGINE_LOG_LINE_H
 #define LOG_ENGINE_LOG_LINE_H
 
-#include "log/engine/log_format.h"
+#include "log/engine/stack_resolver.h"
+#include "log/line/log_format.h"
 
 /* A line and its resolved frames. */
 struct resolved_line {

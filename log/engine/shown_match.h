@@ -5,7 +5,7 @@
 #ifndef LOG_ENGINE_SHOWN_MATCH_H
 #define LOG_ENGINE_SHOWN_MATCH_H
 
-#include "log/engine/filter_types.h"
+#include "log/line/filter_types.h"
 #include "log/engine/symbol_match.h"
 
 /*

@@ -17,7 +17,8 @@
 #ifndef LOG_ENGINE_STACK_BUFFER_H
 #define LOG_ENGINE_STACK_BUFFER_H
 
-#include "log/engine/log_format.h"
+#include "log/engine/stack_resolver.h"
+#include "log/line/log_format.h"
 
 enum {
 	CHAINS_MAX = 32,      /* open at a time */

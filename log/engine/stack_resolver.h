@@ -24,15 +24,8 @@
 #ifndef LOG_ENGINE_STACK_RESOLVER_H
 #define LOG_ENGINE_STACK_RESOLVER_H
 
-#include "gsym/gsym.h"
 #include "gsym/base/vec.h"
-
-enum frame_pc {
-	/* the address of the instruction itself: the innermost frame, or one that was interrupted */
-	PC_EXACT,
-	PC_RETURN,   /* a return address */
-	PC_ADJUSTED, /* a return address that the writer of the stack has moved back into the call */
-};
+#include "log/line/filter_types.h"
 
 enum {
 	RESOLVER_ANY_BODY = UINT32_MAX,

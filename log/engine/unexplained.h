@@ -6,7 +6,7 @@
 #define LOG_ENGINE_UNEXPLAINED_H
 
 #include "gsym/base/vec.h"
-#include "log/engine/filter_types.h"
+#include "log/line/filter_types.h"
 
 enum { UNEXPLAINED_MAX = 256 }; /* entries; frames of further modules are not listed */
 

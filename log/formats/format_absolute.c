@@ -5,8 +5,8 @@
  *	                                                  link-time address
  *	 > /usr/bin/example() [0x11cc]                    strace -k: an offset in the file
  */
-#include "log/engine/log_format.h"
-#include "log/engine/source_position.h"
+#include "log/line/log_format.h"
+#include "log/line/source_position.h"
 
 static bool is_path(char c)
 {

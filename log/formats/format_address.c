@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-#include "log/engine/source_position.h"
+#include "log/line/source_position.h"
 
 enum {
 	ADDRESS_DIGITS_MIN = 4, /* after "0x" */

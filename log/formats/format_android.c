@@ -9,8 +9,8 @@
  *
  * Addresses are link-time addresses; those of callers were moved back into the call.
  */
-#include "log/engine/log_format.h"
-#include "log/engine/source_position.h"
+#include "log/line/log_format.h"
+#include "log/line/source_position.h"
 
 enum { ADDRESS_DIGITS_MIN = 8 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "gsym/base/vec.h"
-#include "log/engine/json_member.h"
+#include "log/line/json_member.h"
 
 void ips_deinit(struct ips *ips)
 {

@@ -19,7 +19,7 @@
 #ifndef LOG_FORMATS_FORMAT_IPS_H
 #define LOG_FORMATS_FORMAT_IPS_H
 
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 enum {
 	IPS_DEPTH_MAX = 64,     /* of nested objects and arrays */

@@ -12,7 +12,7 @@
  * after it. With CONFIG_PRINTK_CALLER a field after the time identifies the task or CPU that prints the line:
  * "[    5.1][  T123]", "[    5.1][    C3]".
  */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 enum { BUILD_ID_DIGITS_MIN = 32 };
 

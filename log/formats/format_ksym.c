@@ -9,7 +9,7 @@
  * Nothing else may be in the line, since a word and a number mean nothing by themselves, and no size tells
  * whether the log is of the same build.
  */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 enum { ADDRESS_DIGITS_MIN = 4 };
 

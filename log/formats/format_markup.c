@@ -5,7 +5,7 @@
  *
  * and {{{bt:0:0x7f0123}}}, {{{pc:0x7f0123}}} and {{{symbol:_Z1fv}}} are to be replaced.
  */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 enum {
 	FIELDS_MAX = 8,

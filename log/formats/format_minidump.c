@@ -11,7 +11,7 @@
  * The text without -m has modules without symbols, and their ids, after the frames, as "(WARNING: No symbols,
  * libexample.so, 0123...)"; its frames are those of format_offset.c.
  */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 enum { FIELDS_MAX = 8, FIELD_MODULE = 2, FIELD_FUNCTION = 3, FIELD_LINE = 5, FIELD_OFFSET = 6 };
 

@@ -9,8 +9,8 @@
  * The offset is relative to the load address. Sanitizers print return addresses minus one byte, or minus one
  * instruction. systemd-coredump lists build ids first: "Module libexample.so.1 with build-id 0123...".
  */
-#include "log/engine/log_format.h"
-#include "log/engine/source_position.h"
+#include "log/line/log_format.h"
+#include "log/line/source_position.h"
 
 enum { ADDRESS_DIGITS_MIN = 4 };
 

@@ -20,8 +20,8 @@
  * Each form is recognized around the '+' alone. Most offsets are relative to the load address; glibc's count
  * from link-time address 0, Linux's are file offsets.
  */
-#include "log/engine/log_format.h"
-#include "log/engine/source_position.h"
+#include "log/line/log_format.h"
+#include "log/line/source_position.h"
 
 /* A '+' with what is around it. */
 struct site {

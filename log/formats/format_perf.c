@@ -10,7 +10,7 @@
  * where modules are. Code that was made at run time has no module, and stays.
  */
 #include "log/maps/memory_map.h"
-#include "log/engine/source_position.h"
+#include "log/line/source_position.h"
 
 enum {
 	ADDRESS_DIGITS_MIN = 1,

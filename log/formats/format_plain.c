@@ -3,8 +3,8 @@
  * address, or "<id> 0x4011cc", a link-time address. With only a number before it, it is a frame of a stack,
  * and a return address unless the number is 0.
  */
-#include "log/engine/log_format.h"
-#include "log/engine/source_position.h"
+#include "log/line/log_format.h"
+#include "log/line/source_position.h"
 
 static bool is_id(char c)
 {

@@ -8,7 +8,7 @@
  *
  * Exported logs have all of it in one line. Stacks of WinDbg are those of format_offset.c.
  */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 /* The module that @text tells of; names have blanks, too. */
 static bool parse_module(struct text_scan text, struct filter_module *ret)

@@ -12,7 +12,7 @@
 #ifndef LOG_MAPS_MAP_LINE_H
 #define LOG_MAPS_MAP_LINE_H
 
-#include "log/engine/text_scan.h"
+#include "log/line/text_scan.h"
 
 struct map_line {
 	uint64_t start, end; /* end exclusive */

@@ -8,7 +8,7 @@
 #ifndef LOG_MAPS_MEMORY_MAP_H
 #define LOG_MAPS_MEMORY_MAP_H
 
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 #include "log/maps/map_line.h"
 
 enum { RANGES_MAX = 8192 }; /* further ones are dropped */

@@ -11,7 +11,7 @@ import fnmatch
 import math
 import re
 
-UNITS_FIRST = ("log/engine/", "gsym/render/")  # tested as a whole: few tests name a file or a function of them
+UNITS_FIRST = ("log/", "gsym/render/")  # tested as a whole: few tests name a file or a function of them
 KINDS = ("unit", "golden", "fuzz", "bad", "system")
 EARLY = 6  # tests of mounts that are run before unit tests of other files
 FURTHER = 4  # tests of mounts that the room does not name, if it names any
@@ -39,7 +39,7 @@ TESTS = {
     "gsym/write": (*CODEC_UNITS, *GSYM_TAIL),
     "gsym/render": ("render", "batch", "demangle", "shown_names", "batch_real", "golden", "golden symbolizer", "stacks", "calls",
                     "gsym source", "mount-interface", "mount-lookup", "mount-batch", "mount-titles"),
-    "log/engine": FILTER,
+    "log": FILTER,
     "convert": ("finalize", "emit", "stub", "section_stream", "crafted fragments", *CONVERT_TAIL),
     "convert/record": ("finalize", "emit", "text_set", *CONVERT_TAIL),
     "convert/object": ("section_stream", "htlhash", "store_key", "stub", *CONVERT_TAIL, "compressed", "macho objects", "golden macho",

@@ -21,7 +21,6 @@ SAME_NAME = {"main": "each program has one"}
 # Rooms that include one another, and why.
 ROOM_CIRCLES = {
     ("convert/object/pdb", "convert/object/pe"): "what PE and PDB files have of COFF",
-    ("log/engine", "log/formats", "log/maps"): "the state of a filter holds that of some formats",
 }
 
 

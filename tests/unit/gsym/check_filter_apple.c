@@ -1,7 +1,7 @@
 /* Reports of Apple's systems through the filter, as text and JSON: frames before and after their images. */
 #include "filter_sample.h"
 
-#include "log/engine/filter_types.h"
+#include "log/line/filter_types.h"
 #include "tests/lib/unit.h"
 
 #include <stdio.h>

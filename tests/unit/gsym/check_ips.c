@@ -2,7 +2,7 @@
 #include "sample.h"
 
 #include "log/formats/format_ips.h"
-#include "log/engine/json_member.h"
+#include "log/line/json_member.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The function that a line names besides an offset in its module: its name, the offset, how certain. */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "log_lines.h"
 #include "sample.h"
 
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 #include "log/maps/memory_map.h"
 #include "tests/lib/unit.h"
 

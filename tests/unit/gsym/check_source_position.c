@@ -1,5 +1,5 @@
 /* Whether a line of a log tells a source file and line already. */
-#include "log/engine/source_position.h"
+#include "log/line/source_position.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_GSYM_LOG_LINES_H
 #define TESTS_UNIT_GSYM_LOG_LINES_H
 
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 #define ID "0102030405060708090a0b0c0d0e0f10" /* of the module that a log has declared before */
 

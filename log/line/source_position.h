@@ -1,8 +1,8 @@
 /* source_position.h - whether a line of a log tells a source file and line already. */
-#ifndef LOG_ENGINE_SOURCE_POSITION_H
-#define LOG_ENGINE_SOURCE_POSITION_H
+#ifndef LOG_LINE_SOURCE_POSITION_H
+#define LOG_LINE_SOURCE_POSITION_H
 
-#include "log/engine/text_scan.h"
+#include "log/line/text_scan.h"
 
 /* Whether the text has "file.c:12" or "file.c, line 12", with the extension of a source language. */
 bool has_source_position(struct text_scan text);

@@ -1,8 +1,8 @@
 /* json_member.h - the members of a JSON object one after the other, in text that was parsed before. */
-#ifndef LOG_ENGINE_JSON_MEMBER_H
-#define LOG_ENGINE_JSON_MEMBER_H
+#ifndef LOG_LINE_JSON_MEMBER_H
+#define LOG_LINE_JSON_MEMBER_H
 
-#include "log/engine/text_scan.h"
+#include "log/line/text_scan.h"
 
 /* A member: its key without quotes, and its value as it is written. */
 struct json_member {

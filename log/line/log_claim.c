@@ -7,7 +7,7 @@
  *
  * These writers read the symbols of the module itself, so the name tells whether the image is of that build.
  */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 static bool is_named_by(char c)
 {

@@ -2,8 +2,8 @@
  * text_scan.h - scanning a line of text from left to right. Each function tests what is at the position,
  * and advances past it on a match.
  */
-#ifndef LOG_ENGINE_TEXT_SCAN_H
-#define LOG_ENGINE_TEXT_SCAN_H
+#ifndef LOG_LINE_TEXT_SCAN_H
+#define LOG_LINE_TEXT_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "log/engine/json_member.h"
+#include "log/line/json_member.h"
 
 static void skip_space(struct text_scan *s)
 {

@@ -2,8 +2,8 @@
  * filter_types.h - what the filter shares with its caller and with its parts: modules, images, options. No
  * functions of the filter itself, see filter.h.
  */
-#ifndef LOG_ENGINE_FILTER_TYPES_H
-#define LOG_ENGINE_FILTER_TYPES_H
+#ifndef LOG_LINE_FILTER_TYPES_H
+#define LOG_LINE_FILTER_TYPES_H
 
 #include "gsym/gsym.h"
 #include "gsym/render/demangle/demangle.h"
@@ -16,6 +16,14 @@ enum {
 	FILTER_NAME_SIZE = 256,          /* a module's name or path and a NUL; of longer ones their end */
 	FILTER_RELEASE_SIZE = 80,        /* a kernel's release and a NUL */
 	FILTER_SYMBOL_SIZE = 512,        /* a symbol and a NUL; longer ones are not frames */
+};
+
+/* What an address in a stack is. */
+enum frame_pc {
+	/* the address of the instruction itself: the innermost frame, or one that was interrupted */
+	PC_EXACT,
+	PC_RETURN,   /* a return address */
+	PC_ADJUSTED, /* a return address that the writer of the stack has moved back into the call */
 };
 
 struct name_table;

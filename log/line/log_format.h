@@ -6,13 +6,13 @@
  * (note). Finding has no side effects, and noting a line twice must be as noting it once, since a line is
  * processed again after an image has been converted.
  */
-#ifndef LOG_ENGINE_LOG_FORMAT_H
-#define LOG_ENGINE_LOG_FORMAT_H
+#ifndef LOG_LINE_LOG_FORMAT_H
+#define LOG_LINE_LOG_FORMAT_H
 
 #include "gsym/base/text_buf.h"
-#include "log/engine/filter_types.h"
-#include "log/engine/text_scan.h"
-#include "log/engine/stack_resolver.h"
+#include "gsym/base/vec.h"
+#include "log/line/filter_types.h"
+#include "log/line/text_scan.h"
 
 enum {
 	LINE_FRAMES_MAX = 64,      /* frames of one line */

@@ -1,4 +1,4 @@
-#include "log/engine/source_position.h"
+#include "log/line/source_position.h"
 
 #include "gsym/base/vec.h"
 

@@ -1,5 +1,5 @@
 /* log_modules.c - modules that a log declares: bounded lists, searched linearly. */
-#include "log/engine/log_format.h"
+#include "log/line/log_format.h"
 
 bool module_set_id(struct filter_module *module, const char *from, const char *to)
 {
