@@ -7,7 +7,11 @@
 #include <errno.h>
 
 #include "log/engine/filter_state.h"
-#include "log/line/json_member.h"
+
+static const struct held_report *const held_reports[] = {
+	[HELD_HEAP] = &held_heap, [HELD_APPLE] = &held_apple, [HELD_JSON] = &held_json};
+
+static_assert(ARRAY_SIZE(held_reports) == HELD_KINDS, "a row for each enumerator");
 
 struct filter *filter_new(const struct filter_images *images, const struct filter_options *options)
 {
@@ -19,10 +23,24 @@ struct filter *filter_new(const struct filter_images *images, const struct filte
 	f->context.mapped = &f->mapped;
 	f->context.events = &f->events;
 	f->context.given = &f->given;
-	if (!pending_stack_init(&f->stack))
+	int err = pending_stack_init(&f->stack);
+	for (size_t i = 0; i < HELD_KINDS; i++) {
+		f->held[i].kind = held_reports[i];
+		f->held[i].own = calloc(1, held_reports[i]->own_size);
+		err |= !f->held[i].own;
+	}
+	if (!err)
 		return f;
 	filter_free(f);
 	return NULL;
+}
+
+/* Frees what is held, and what the kind keeps. */
+static void held_deinit(struct held *held)
+{
+	if (held->own && held->kind->deinit)
+		held->kind->deinit(held->own);
+	text_deinit(&held->text);
 }
 
 void filter_free(struct filter *filter)
@@ -34,11 +52,10 @@ void filter_free(struct filter *filter)
 	memory_map_deinit(&filter->mapped);
 	memory_map_deinit(&filter->events);
 	memory_map_deinit(&filter->given);
-	text_deinit(&filter->heap.text);
-	text_deinit(&filter->report.text);
-	text_deinit(&filter->report.frame);
-	text_deinit(&filter->json.text);
-	ips_deinit(&filter->json.ips);
+	for (size_t i = 0; i < HELD_KINDS; i++) {
+		held_deinit(&filter->held[i]);
+		free(filter->held[i].own);
+	}
 	text_deinit(&filter->line);
 	free(filter);
 }
@@ -56,11 +73,113 @@ size_t filter_unexplained(const struct filter *filter, const struct filter_unexp
 
 size_t filter_memory(const struct filter *filter)
 {
-	return sizeof(*filter) + log_context_memory(&filter->context) + pending_stack_memory(&filter->stack) +
-	       filter->report.text.cap + filter->report.frame.cap + filter->json.text.cap +
-	       filter->heap.text.cap + memory_map_size(&filter->mapped) + memory_map_size(&filter->events) +
-	       memory_map_size(&filter->given) + filter->json.ips.frames.cap * sizeof(struct ips_frame) +
-	       filter->json.ips.images.cap * sizeof(struct filter_module) + filter->line.cap;
+	size_t size = sizeof(*filter) + log_context_memory(&filter->context) +
+		      pending_stack_memory(&filter->stack) + memory_map_size(&filter->mapped) +
+		      memory_map_size(&filter->events) + memory_map_size(&filter->given) + filter->line.cap;
+	for (size_t i = 0; i < HELD_KINDS; i++) {
+		const struct held *held = &filter->held[i];
+		size += held->kind->own_size + held->text.cap;
+		size += held->kind->memory ? held->kind->memory(held->own) : 0;
+	}
+	return size;
+}
+
+/* ---- Reports that are held ---- */
+
+/* The report that is held or being replayed, or NULL. */
+static struct held *held_now(struct filter *f)
+{
+	for (size_t i = 0; i < HELD_KINDS; i++)
+		if (f->held[i].is_open || f->held[i].is_whole)
+			return &f->held[i];
+	return NULL;
+}
+
+/* Tells all kinds but @holder which line was written last. */
+static void follow(struct filter *f, const struct held *holder, struct text_scan line)
+{
+	for (struct held *held = f->held; held < f->held + HELD_KINDS; held++)
+		if (held != holder && held->kind->follow)
+			held->kind->follow(held, line);
+}
+
+int held_replay_lines(struct filter *f, struct held *held,
+		      int (*take)(struct filter *f, const char *line, size_t size, struct text_buf *out),
+		      struct text_buf *out)
+{
+	while (held->done < held->text.n) {
+		const char *line = held->text.v + held->done;
+		const char *nl = memchr(line, '\n', held->text.n - held->done);
+		size_t size = nl ? (size_t)(nl + 1 - line) : held->text.n - held->done;
+		bool is_long = size > FILTER_LINE_MAX;
+		int err = is_long ? filter_flush(f, out) : take(f, line, size, out);
+		if (err)
+			return err;
+		if (is_long)
+			text_bytes(out, line, size);
+		held->done += size;
+	}
+	return filter_flush(f, out);
+}
+
+static int replay(struct filter *f, struct held *held, struct text_buf *out)
+{
+	held->is_open = false;
+	held->is_whole = true;
+	int err = held->kind->replay(f, held, out);
+	if (err)
+		return err;
+	held_deinit(held);
+	memset(held->own, 0, held->kind->own_size);
+	*held = (struct held){.kind = held->kind, .own = held->own};
+	return 0;
+}
+
+/* Offers a line to a kind of lines: 1 if it is held, 0, -EAGAIN, -ENOMEM. */
+static int offer_line(struct filter *f, struct held *held, const char *line, size_t size,
+		      struct text_buf *out)
+{
+	const struct text_scan text = line_content(line, size);
+	bool ends = held->is_whole || (held->is_open && (held->kind->ends(f, held, text) ||
+							 held->text.n + size > FILTER_REPORT_MAX));
+	int err = ends ? replay(f, held, out) : 0, taken = err ? err : held->kind->takes(f, held, text);
+	if (taken <= 0)
+		return taken;
+	held->is_open = true;
+	follow(f, held, scan_from(line, line));
+	text_bytes(&held->text, line, size);
+	return held->text.failed ? -ENOMEM : 1;
+}
+
+/* Moves bytes to a kind of bytes; @ret: their number. 0 or -ENOMEM. */
+static int hold_bytes(struct filter *f, struct held *held, const char *bytes, size_t size, size_t *ret)
+{
+	size_t room = FILTER_REPORT_MAX - held->text.n;
+	if (!held->is_open)
+		follow(f, NULL, scan_from(bytes, bytes));
+	held->is_open = true;
+	*ret = held->kind->hold(held, bytes, size < room ? size : room);
+	text_bytes(&held->text, bytes, *ret);
+	held->is_whole |= held->text.n >= FILTER_REPORT_MAX;
+	return held->text.failed ? -ENOMEM : 0;
+}
+
+/* Begins a report with the buffered line, or what there is of it, if it is of one of bytes. */
+static int begin_bytes(struct filter *f)
+{
+	size_t used;
+	if (!f->line.n || f->passing || held_now(f))
+		return 0;
+	for (struct held *held = f->held; held < f->held + HELD_KINDS; held++) {
+		if (!held->kind->begins ||
+		    !held->kind->begins(held, scan_from(f->line.v, f->line.v + f->line.n)))
+			continue;
+		int err = hold_bytes(f, held, f->line.v, f->line.n, &used);
+		memmove(f->line.v, f->line.v + used, f->line.n - used);
+		f->line.n -= used;
+		return err;
+	}
+	return 0;
 }
 
 /* ---- Lines of input ---- */
@@ -68,25 +187,16 @@ size_t filter_memory(const struct filter *filter)
 /* Processes one line of input. */
 static int take_input(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
-	int in_heap = heap_file_hold(f, line, size, out);
-	if (in_heap)
-		return in_heap < 0 ? in_heap : 0;
-	enum apple_line kind = apple_line_kind(line_content(line, size));
-	int err = 0;
-	if (f->report.replayed || apple_report_ends(f, kind, size))
-		err = apple_report_replay(f, out);
-	if (err)
-		return err;
-	bool held = apple_report_has(&f->report, kind);
-	err = apple_report_note(f, kind, line, size);
-	if (err)
-		return err;
-	if (held)
-		return apple_report_hold(f, line, size);
-	err = filter_take_line(f, line, size, out);
-	const struct text_scan text = line_content(line, size);
-	f->json.announced = !err && ips_is_header(text);
-	f->json.opened = !err && json_is(text, "{");
+	for (struct held *held = f->held; held < f->held + HELD_KINDS; held++) {
+		const struct held *now = held_now(f);
+		int taken =
+			held->kind->takes && (!now || now == held) ? offer_line(f, held, line, size, out) : 0;
+		if (taken)
+			return taken < 0 ? taken : 0;
+	}
+	int err = filter_take_line(f, line, size, out);
+	if (!err)
+		follow(f, NULL, line_content(line, size));
 	return err;
 }
 
@@ -95,14 +205,13 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 /* The buffered line is too long: copies it, and the rest of it as it comes. */
 static int pass_line(struct filter *f, struct text_buf *out)
 {
-	int err = f->report.held || f->report.replayed ? apple_report_replay(f, out) : 0;
-	if (!err && (f->heap.held || f->heap.replayed))
-		err = heap_file_replay(f, out);
+	struct held *held = held_now(f);
+	int err = held ? replay(f, held, out) : 0;
 	if (!err)
 		err = filter_flush(f, out);
 	if (err)
 		return err;
-	f->report.after_thread = f->json.announced = f->json.opened = false;
+	follow(f, NULL, scan_from(f->line.v, f->line.v));
 	f->passing = true;
 	text_bytes(out, f->line.v, f->line.n);
 	f->line.n = 0;
@@ -112,9 +221,10 @@ static int pass_line(struct filter *f, struct text_buf *out)
 /* Processes f->line if it is complete or too long. */
 static int take_whole(struct filter *f, struct text_buf *out)
 {
-	int err = json_report_begin(f);
-	if (!err && f->json.whole)
-		err = json_report_replay(f, out);
+	int err = begin_bytes(f);
+	struct held *held = held_now(f);
+	if (!err && held && held->kind->hold && held->is_whole)
+		err = replay(f, held, out);
 	if (err || !f->line.n)
 		return err;
 	if (f->line.v[f->line.n - 1] != '\n')
@@ -128,8 +238,9 @@ static int take_whole(struct filter *f, struct text_buf *out)
 /* Buffers or copies bytes up to the end of the line; @ret: their number. */
 static int take_bytes(struct filter *f, const char *bytes, size_t size, struct text_buf *out, size_t *ret)
 {
-	if (f->json.held || (f->json.announced && !f->line.n && *bytes == '{'))
-		return json_report_hold(f, bytes, size, ret);
+	struct held *held = held_now(f);
+	if (held && held->kind->hold)
+		return hold_bytes(f, held, bytes, size, ret);
 	const char *nl = memchr(bytes, '\n', size);
 	size_t n = nl ? (size_t)(nl + 1 - bytes) : size;
 	if (f->passing) {
@@ -152,12 +263,9 @@ static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
 		err = take_input(f, f->line.v, f->line.n, out);
 		f->line.n = err ? f->line.n : 0;
 	}
-	if (!err && rest == FILTER_END && f->json.held)
-		err = json_report_replay(f, out);
-	if (!err && (f->report.replayed || (rest == FILTER_END && f->report.held)))
-		err = apple_report_replay(f, out);
-	if (!err && (f->heap.replayed || (rest == FILTER_END && f->heap.held)))
-		err = heap_file_replay(f, out);
+	struct held *held = held_now(f);
+	if (!err && held && (held->is_whole || rest == FILTER_END))
+		err = replay(f, held, out);
 	if (!err && rest != FILTER_MORE)
 		err = filter_flush(f, out);
 	return err;

@@ -25,12 +25,6 @@ struct text_scan line_content(const char *line, size_t size)
 	return scan_from(line, line + size);
 }
 
-size_t report_line_size(const struct text_buf *report, size_t off)
-{
-	const char *line = report->v + off, *nl = memchr(line, '\n', report->n - off);
-	return nl ? (size_t)(nl + 1 - line) : report->n - off;
-}
-
 /* enum line_mark of the line. */
 static unsigned marks_of(struct text_scan line)
 {
@@ -73,7 +67,7 @@ int filter_take_line(struct filter *f, const char *line, size_t size, struct tex
 	f->context.marks = marks;
 	f->context.kernel_noted = f->context.kernel_booted = false;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
-		if (formats[i]->note && !(formats[i]->note_needs & ~marks) && formats[i] != &format_apple)
+		if (formats[i]->note && !(formats[i]->note_needs & ~marks))
 			err = formats[i]->note(&f->context, text);
 	if (f->context.kernel_noted)
 		pending_stack_set_kernel(&f->stack, &f->context.kernel);

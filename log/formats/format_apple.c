@@ -19,7 +19,7 @@
  *	0   ???                           000000000000000000 0 + 0
  *	0   <translation info unavailable> 0x0000000102ad0718 ???
  */
-#include "log/line/log_format.h"
+#include "log/formats/format_apple.h"
 
 enum {
 	ADDRESS_DIGITS_MIN = 8,
@@ -261,10 +261,10 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	return 1;
 }
 
-static int note(struct log_context *context, struct text_scan line)
+int apple_note(struct log_context *context, struct text_scan line)
 {
 	struct log_module image;
 	return parse_image(line, &image) ? modules_add(&context->apple, &image, true) : 0;
 }
 
-const struct log_format format_apple = {.find = find, .note = note};
+const struct log_format format_apple = {.find = find};

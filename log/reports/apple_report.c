@@ -1,12 +1,24 @@
+/* A report of Apple's systems, held from its first frame until its images are known. */
 #include "log/engine/filter_state.h"
 
 #include <errno.h>
+
+#include "log/formats/format_apple.h"
+
+struct apple {
+	bool after_thread; /* the previous line announces frames */
+	bool saw_images;   /* since the first frame, or before it */
+	/* The list of addresses that is being replayed. */
+	struct text_buf frame; /* the line made of the next one */
+	size_t n_frames;       /* of it that were replayed */
+	bool had_addresses;    /* others are copied unchanged */
+};
 
 /* Replays the frame of the next address, unless it was. @end: of lines. */
 static int take_address(struct filter *f, struct apple_addresses *list, struct text_scan end,
 			struct text_buf *out, bool *ret_more)
 {
-	struct report *r = &f->report;
+	struct apple *r = f->held[HELD_APPLE].own;
 	text_reset(&r->frame);
 	*ret_more = apple_addresses_next(list, &f->context.apple, &r->frame);
 	text_bytes(&r->frame, end.at, scan_left(&end));
@@ -23,7 +35,7 @@ static int take_address(struct filter *f, struct apple_addresses *list, struct t
 static int take_addresses(struct filter *f, struct apple_addresses *list, struct text_scan end,
 			  struct text_buf *out)
 {
-	struct report *r = &f->report;
+	struct apple *r = f->held[HELD_APPLE].own;
 	bool more = true;
 	int err = r->n_frames ? 0 : filter_flush(f, out);
 	if (!err && !r->n_frames && scan_left(&list->title)) {
@@ -64,8 +76,9 @@ static int replay_line(struct filter *f, const char *line, size_t size, struct t
 	static const char newline[] = "\n";
 	struct text_scan text = line_content(line, size), end = scan_from(text.end, line + size);
 	struct apple_addresses list;
-	bool found = f->report.n_frames;
-	if (f->report.had_addresses || !apple_addresses_parse(text, &list))
+	struct apple *r = f->held[HELD_APPLE].own;
+	bool found = r->n_frames;
+	if (r->had_addresses || !apple_addresses_parse(text, &list))
 		return filter_take_line(f, line, size, out);
 	int err = found ? 0 : find_images(f, list, &found);
 	if (err)
@@ -75,61 +88,74 @@ static int replay_line(struct filter *f, const char *line, size_t size, struct t
 	return take_addresses(f, &list, scan_left(&end) ? end : scan_from(newline, newline + 1), out);
 }
 
-int apple_report_replay(struct filter *f, struct text_buf *out)
+static int apple_replay(struct filter *f, struct held *held, struct text_buf *out)
 {
-	struct report *r = &f->report;
-	int err = 0;
-	r->held = false;
-	r->replayed = f->context.in_report = true;
-	while (!err && r->done < r->text.n) {
-		size_t size = report_line_size(&r->text, r->done);
-		err = replay_line(f, r->text.v + r->done, size, out);
-		r->done += err ? 0 : size;
-	}
-	if (!err)
-		err = filter_flush(f, out);
+	f->context.in_report = true; /* no more images will be declared */
+	int err = held_replay_lines(f, held, replay_line, out);
 	if (err)
 		return err;
-	text_deinit(&r->text);
-	text_deinit(&r->frame);
-	*r = (struct report){.done = 0};
 	f->context.in_report = false;
 	vec_free(&f->context.apple.list);
 	return 0;
 }
 
-bool apple_report_has(struct report *r, enum apple_line kind)
+static void apple_follow(struct held *held, struct text_scan line)
 {
-	bool begins = kind == APPLE_BACKTRACE ||
-		      (r->after_thread && (kind == APPLE_FRAME || kind == APPLE_ADDRESSES));
-	r->after_thread = kind == APPLE_THREAD;
-	r->saw_images &= r->held || !begins; /* those before the first frame are known */
-	r->held |= begins;
-	return r->held;
+	struct apple *r = held->own;
+	r->after_thread = apple_line_kind(line) == APPLE_THREAD;
 }
 
-int apple_report_note(struct filter *f, enum apple_line kind, const char *line, size_t size)
+/* Learns images. A second list belongs to another report. 0 or -ENOMEM. */
+static int note_images(struct filter *f, struct held *held, enum apple_line kind, struct text_scan line)
 {
-	struct report *r = &f->report;
+	struct apple *r = held->own;
 	if (kind == APPLE_REPORT || kind == APPLE_IMAGES)
 		f->context.apple.list.n = 0;
 	if (kind == APPLE_IMAGES)
 		r->saw_images = true;
-	else if (kind != APPLE_IMAGE && f->context.apple.list.n && !r->held)
+	else if (kind != APPLE_IMAGE && f->context.apple.list.n && !held->is_open)
 		r->saw_images = false;
-	return r->saw_images ? format_apple.note(&f->context, line_content(line, size)) : 0;
+	return r->saw_images ? apple_note(&f->context, line) : 0;
 }
 
-int apple_report_hold(struct filter *f, const char *line, size_t size)
+static int apple_takes(struct filter *f, struct held *held, struct text_scan line)
 {
-	struct report *r = &f->report;
-	text_bytes(&r->text, line, size);
-	return r->text.failed ? -ENOMEM : 0;
+	struct apple *r = held->own;
+	enum apple_line kind = apple_line_kind(line);
+	bool begins = kind == APPLE_BACKTRACE ||
+		      (r->after_thread && (kind == APPLE_FRAME || kind == APPLE_ADDRESSES));
+	r->after_thread = kind == APPLE_THREAD;
+	r->saw_images &= held->is_open || !begins; /* those before the first frame are known */
+	held->is_open |= begins;
+	int err = note_images(f, held, kind, line);
+	return err ? err : held->is_open;
 }
 
-bool apple_report_ends(const struct filter *f, enum apple_line kind, size_t size)
+static bool apple_ends(const struct filter *f, const struct held *held, struct text_scan line)
 {
-	const struct report *r = &f->report;
-	return r->held && ((r->saw_images && f->context.apple.list.n && kind != APPLE_IMAGE) ||
-			   kind == APPLE_REPORT || r->text.n + size > FILTER_REPORT_MAX);
+	const struct apple *r = held->own;
+	enum apple_line kind = apple_line_kind(line);
+	return (r->saw_images && f->context.apple.list.n && kind != APPLE_IMAGE) || kind == APPLE_REPORT;
 }
+
+static size_t apple_memory(const void *own)
+{
+	const struct apple *r = own;
+	return r->frame.cap;
+}
+
+static void apple_deinit(void *own)
+{
+	struct apple *r = own;
+	text_deinit(&r->frame);
+}
+
+const struct held_report held_apple = {
+	.own_size = sizeof(struct apple),
+	.follow = apple_follow,
+	.ends = apple_ends,
+	.takes = apple_takes,
+	.replay = apple_replay,
+	.memory = apple_memory,
+	.deinit = apple_deinit,
+};

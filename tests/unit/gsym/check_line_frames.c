@@ -181,25 +181,6 @@ TEST(contents)
 	}
 }
 
-TEST(sizes)
-{
-	struct text_buf report = {0};
-	text_lit(&report, "ab\n\nc\r\nlast");
-	assert_int_equal(report_line_size(&report, 0), 3);
-	assert_int_equal(report_line_size(&report, 1), 2);
-	assert_int_equal(report_line_size(&report, 3), 1);
-	assert_int_equal(report_line_size(&report, 4), 3);
-	assert_int_equal(report_line_size(&report, 7), 4);
-	assert_int_equal(report_line_size(&report, 10), 1);
-	/* What is after the end is none of it. */
-	report.n--;
-	assert_int_equal(report_line_size(&report, 7), 3);
-	report.n = 2;
-	assert_int_equal(report_line_size(&report, 0), 2);
-	assert_int_equal(report_line_size(&report, 1), 1);
-	text_deinit(&report);
-}
-
 /* ---- Which format ---- */
 
 /* One line of each, which others might take for theirs. */
