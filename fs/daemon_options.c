@@ -121,8 +121,6 @@ static const struct option_row own_options[] = {
 	{0, "shared", "STORE",
 	 "converted files shared with other hosts: DIR, https://HOST/PATH, s3://BUCKET/PATH",
 	 PATH(parse_address, shared), .section = "Shared store"},
-	{0, "shared_layout", "gsymfs|bazel", "names of its objects",
-	 CHOICE(shared_bazel), .initial = "gsymfs"},
 	{0, "shared_wait", "MS", "milliseconds that a conversion waits for it",
 	 NUMBER(shared_wait, 1, 60000), .initial = "250"},
 	{0, "digest_rate", "SIZE", "bytes a second read ahead to know files by their content; 0: none",

@@ -34,7 +34,6 @@ struct options {
 	size_t n_sources;              /* the others */
 	char *cache;                   /* directory; NULL: the default */
 	char *shared;                  /* store of converted files that several hosts share, or NULL */
-	bool shared_bazel;             /* with names as Bazel's caches have them */
 	unsigned shared_wait;          /* milliseconds that a conversion waits for it */
 	uint64_t digest_rate;          /* bytes a second of files that are digested for it; 0: none */
 	char *sign_key, *trusted_keys; /* files, or NULL, as all that follow: */

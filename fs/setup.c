@@ -266,7 +266,6 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 				.cert_file = o->shared_cert,
 				.key_file = o->shared_key,
 				.ca_file = o->shared_ca,
-				.bazel = o->shared_bazel,
 			},
 		.sign_key = o->sign_key,
 		.trusted_keys = o->trusted_keys,

@@ -34,6 +34,8 @@ static const struct option_row options[] = {
 	 OPTION_SIZE(store_command, max_size, 0)},
 	{0, "max-age", "DAYS", "prune: delete objects not used for DAYS",
 	 OPTION_NUMBER(store_command, max_age, 1, 36500)},
+	{0, "signed-by", "FILE", "verify, prune: only objects, or all, that a public key\nin FILE signed",
+	 OPTION_STRING(store_command, signed_by)},
 	{0, "dry-run", NULL, "prune: only print what would be deleted", OPTION_FLAG(store_command, dry_run)},
 	OPTIONS_END,
 };
@@ -48,8 +50,8 @@ static const struct {
 	[KEYGEN] = {"keygen", "FILE", 1, 1, store_keygen},
 	[GET] = {"get", "STORE OBJECT", 2, 2, store_get},
 	[PUT] = {"put", "STORE OBJECT...", 2, INT_MAX, store_put},
-	[LIST] = {"list", "STORE", 1, 1, store_list},
-	[VERIFY] = {"verify", "STORE [KEY...]", 1, INT_MAX, store_verify},
+	[LIST] = {"list", "DIR", 1, 1, store_list},
+	[VERIFY] = {"verify", "DIR [KEY...]", 1, INT_MAX, store_verify},
 	[PRUNE] = {"prune", "DIR", 1, 1, store_prune},
 };
 
@@ -71,7 +73,7 @@ static int find_action(const char *name, unsigned *ret)
 /* Options that do nothing for some actions. */
 static int check_options(const struct store_command *c, unsigned action)
 {
-	const unsigned objects = 1 << GET | 1 << PUT, clients = objects | 1 << LIST | 1 << VERIFY;
+	const unsigned objects = 1 << GET | 1 << PUT;
 	const struct session_options *s = &c->session;
 	const struct {
 		bool given;
@@ -87,18 +89,18 @@ static int check_options(const struct store_command *c, unsigned action)
 		{c->debuginfod, 1 << GET, "debuginfod"},
 		{s->sign_key, 1 << PUT, "sign-key"},
 		{s->trusted_keys, objects | 1 << VERIFY, "trusted-keys"},
-		{s->layout == SESSION_BAZEL, clients | 1 << PRUNE, "layout"},
-		{session_secret(s), clients, session_secret(s)},
+		{session_secret(s), objects, session_secret(s)},
 		{c->max_size != UINT64_MAX, 1 << PRUNE, "max-size"},
 		{c->max_age, 1 << PRUNE, "max-age"},
 		{c->dry_run, 1 << PRUNE, "dry-run"},
+		{c->signed_by, 1 << PRUNE | 1 << VERIFY, "signed-by"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (rules[i].given && !(rules[i].actions & 1 << action))
 			return options_error(&command_store, "option '--%s': not for %s", rules[i].name,
 					     actions[action].name);
-	if (action == PRUNE && !c->max_age && c->max_size == UINT64_MAX)
-		return options_error(&command_store, "prune: give --max-size, --max-age or both");
+	if (action == PRUNE && !c->max_age && c->max_size == UINT64_MAX && !c->signed_by)
+		return options_error(&command_store, "prune: give --max-size, --max-age or --signed-by");
 	return STATUS_OK;
 }
 
@@ -129,10 +131,10 @@ const struct command command_store = {
 		   "  keygen FILE             make keys: the secret one to FILE, the public one is printed\n"
 		   "  get STORE OBJECT        write the conversion of an object file as GSYM\n"
 		   "  put STORE OBJECT...     convert object files, and publish the conversions\n"
-		   "  list STORE              print key, bytes and age in seconds of each conversion\n"
-		   "  verify STORE [KEY...]   check all conversions, or some\n"
+		   "  list DIR                print key, bytes and age in seconds of each conversion\n"
+		   "  verify DIR [KEY...]     check all conversions, or some\n"
 		   "  prune DIR               delete what was not used for long, or is too much\n\n"
-		   "STORE is a directory, https://HOST/PATH or s3://BUCKET/PREFIX",
+		   "STORE is a directory DIR, https://HOST/PATH or s3://BUCKET/PREFIX",
 	.options = options,
 	.examples = "  gsym store keygen sign.key >> trusted.keys\n"
 		    "  gsym store put --sign-key=sign.key /mnt/nfs/gsym ./app\n"

@@ -40,7 +40,6 @@ void session_store_options(const char *address, const struct session_options *op
 		.cert_file = options->cert_file,
 		.key_file = options->key_file,
 		.ca_file = options->ca_file,
-		.bazel = options->layout == SESSION_BAZEL,
 	};
 }
 
@@ -63,8 +62,7 @@ int session_open(struct store_session *session, const char *address, const struc
 {
 	struct gsym_diag diag = {""};
 	struct store_options store;
-	*session = (struct store_session){.bazel = options->layout == SESSION_BAZEL,
-					  .stop_fd = eventfd(0, EFD_CLOEXEC)};
+	*session = (struct store_session){.stop_fd = eventfd(0, EFD_CLOEXEC)};
 	if (session->stop_fd < 0)
 		return fail(address, -errno, NULL);
 	session->address = session_address(address);
@@ -117,7 +115,7 @@ int session_take(struct store_session *session, const struct store_key *key, int
 {
 	char name[STORE_NAME_SIZE];
 	struct store_reply reply = {0};
-	store_name(key, STORE_CONVERSION, session->bazel, name);
+	store_name(key, STORE_CONVERSION, name);
 	struct store_request request = {
 		.operation = STORE_GET, .name = name, .fd = fd, .size = object_most, .object = true};
 	int err = session_do(session, &request, &reply);

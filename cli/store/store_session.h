@@ -7,13 +7,10 @@
 #include "store/client/store_object.h"
 #include "store/client/store_trust.h"
 
-enum session_layout { SESSION_GSYMFS, SESSION_BAZEL };
-
 /* How a store is used; NULL: not set. */
 struct session_options {
 	const char *sign_key, *trusted_keys;
 	const char *bearer_file, *netrc_file, *cert_file, *key_file, *ca_file;
-	enum session_layout layout;
 };
 
 /* clang-format off */
@@ -33,9 +30,7 @@ struct session_options {
 	{0, "key-file", "FILE", "HTTPS: the key of the certificate, PEM",                                   \
 	 OPTION_STRING(type, member.key_file)},                                                             \
 	{0, "ca-file", "FILE", "HTTPS: certificates of authorities, PEM, instead of\nthe system's",         \
-	 OPTION_STRING(type, member.ca_file)},                                                              \
-	{0, "layout", "gsymfs|bazel", "names of objects: gsymfs1/XX/KEY.gsym (default), or\nac/KEY",        \
-	 OPTION_CHOICE(type, member.layout, SESSION_GSYMFS)}
+	 OPTION_STRING(type, member.ca_file)}
 
 /* clang-format on */
 
@@ -54,7 +49,6 @@ char *session_address(const char *given);
 
 struct store_session {
 	char *address;
-	bool bazel;
 	int stop_fd;
 	struct log log;
 	struct store *store;

@@ -16,25 +16,19 @@ struct verification {
 	unsigned long good, bad;
 };
 
-static int add_key(void *user, const struct store_listed *listed)
-{
-	struct verification *v = user;
-	return vec_push(&v->keys, listed->key);
-}
-
 /* The 64 digits of a key, as list prints them. */
 static int add_operand(struct verification *v, const char *text)
 {
 	char name[STORE_NAME_SIZE];
 	struct store_key key;
-	snprintf(name, sizeof(name), "ac/%s", text);
+	snprintf(name, sizeof(name), "gsymfs1/%.2s/%.65s.gsym", text, text);
 	if (strlen(text) != KEY_TEXT_SIZE - 1 || !store_name_parse(name, &key))
 		return -EINVAL;
 	return vec_push(&v->keys, key);
 }
 
 /*
- * @listed: the key is from the store's list: an object that is there no longer was deleted meanwhile
+ * @listed: the key was found in the directory: an object that is there no longer was deleted meanwhile
  */
 static int verify_key(struct verification *v, const struct store_key *key, bool listed)
 {
@@ -69,22 +63,38 @@ static int verify_keys(struct verification *v, bool listed)
 	return v->bad || missing ? STATUS_FAILED : STATUS_OK;
 }
 
-static int find_keys(struct verification *v, int n, char **operands)
+/* Those that a key of @signed_by signed are printed. */
+static int add_listed(struct verification *v, const char *path, const char *signed_by)
 {
+	struct stored_files files;
 	struct gsym_diag diag = {""};
-	int64_t now;
-	int err = 0;
-	for (int i = 0; i < n && !err; i++) {
-		err = add_operand(v, operands[i]);
-		if (err)
-			return err == -EINVAL ? fail(operands[i], err,
-						     &(struct gsym_diag){"no key, which has 64 "
-									 "digits of lower case"})
-					      : fail(operands[i], err, NULL);
+	int status = stored_files_open(&files, path), err = 0;
+	if (status == STATUS_OK && files.err)
+		status = STATUS_FAILED;
+	for (size_t i = 0; i < files.v.n && status == STATUS_OK && !err; i++) {
+		const struct stored_file *file = &files.v.v[i];
+		int wanted = !file->is_object ? 0
+			     : signed_by      ? stored_file_is_signed(&files, file, signed_by, &diag)
+					      : 1;
+		char text[KEY_TEXT_SIZE];
+		session_key_text(&file->key, text);
+		if (wanted > 0 && signed_by)
+			say(stdout, "%s", text);
+		err = wanted < 0 ? wanted : wanted ? vec_push(&v->keys, file->key) : 0;
 	}
-	if (!n)
-		err = store_list_each(v->session, add_key, v, &now, &diag);
-	return err ? fail(store_title(v->session->store), err, &diag) : STATUS_OK;
+	stored_files_close(&files);
+	return err ? fail(path, err, &diag) : status;
+}
+
+static int add_operands(struct verification *v, int n, char **operands)
+{
+	static const struct gsym_diag no_key = {"no key, which has 64 digits of lower case"};
+	for (int i = 0; i < n; i++) {
+		int err = add_operand(v, operands[i]);
+		if (err)
+			return fail(operands[i], err, err == -EINVAL ? &no_key : NULL);
+	}
+	return STATUS_OK;
 }
 
 int store_verify(const struct store_command *c, int n, char **operands)
@@ -94,13 +104,14 @@ int store_verify(const struct store_command *c, int n, char **operands)
 	int status = v.fd < 0 ? fail("temporary file", v.fd, NULL) : STATUS_OK;
 	if (status != STATUS_OK)
 		return status;
-	status = session_open(&session, operands[0], &c->session);
-	if (status == STATUS_OK)
-		status = find_keys(&v, n - 1, operands + 1);
-	if (status == STATUS_OK)
-		status = verify_keys(&v, n == 1);
+	status = n > 1 ? add_operands(&v, n - 1, operands + 1) : add_listed(&v, operands[0], c->signed_by);
+	if (status == STATUS_OK) {
+		status = session_open(&session, operands[0], &c->session);
+		if (status == STATUS_OK)
+			status = verify_keys(&v, n == 1);
+		session_close(&session);
+	}
 	vec_free(&v.keys);
 	close(v.fd);
-	session_close(&session);
 	return status;
 }

@@ -186,8 +186,10 @@ static void cache(struct exposition *out, struct tree *tree)
 static void shared_requests(struct exposition *out, const struct store_counters *counters)
 {
 	static const char *const operations[STORE_OPERATIONS] = {
-		[STORE_GET] = "get",       [STORE_HEAD] = "head", [STORE_PUT] = "put",
-		[STORE_DELETE] = "delete", [STORE_LIST] = "list",
+		[STORE_GET] = "get",
+		[STORE_HEAD] = "head",
+		[STORE_PUT] = "put",
+		[STORE_DELETE] = "delete",
 	};
 	static const char *const words[STORE_RESULTS] = {
 		[STORE_OK] = "ok",

@@ -73,8 +73,7 @@ static void put_shared(struct kv_writer *kv, struct share *share)
 	kv_text(kv, "shared_breaker", breaker);
 	kv_text(kv, "shared_access", can.is_read_only ? "read-only" : "read-write");
 	kv_text(kv, "shared_leases",
-		share->bazel      ? "no (not with this layout)"
-		: !can.is_known   ? "not known yet"
+		!can.is_known     ? "not known yet"
 		: !can.has_leases ? "no (the server does not refuse to replace an object)"
 				  : "yes");
 	kv_text(kv, "shared_signatures",

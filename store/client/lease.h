@@ -50,7 +50,7 @@ struct lease {
 	uint32_t seed;     /* of the caller, before it begins: differs between hosts, so that waits do */
 };
 
-/* Begins: @has_leases as of struct store_abilities; in the layout bazel there are none. Keeps lease->seed. */
+/* Begins: @has_leases as of struct store_abilities. Keeps lease->seed. */
 void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms);
 
 /*

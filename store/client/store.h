@@ -36,7 +36,6 @@ struct store_options {
 	const char *cert_file;   /* HTTP: of the client, PEM */
 	const char *key_file;    /* HTTP: its key, PEM */
 	const char *ca_file;     /* HTTP: of authorities, PEM, instead of the system's */
-	bool bazel;              /* names are of the layout PREFIX/ac/<64 hex> */
 };
 
 struct store;
@@ -72,15 +71,10 @@ enum store_operation {
 	STORE_HEAD,   /* whether it exists, its tag and times */
 	STORE_PUT,    /* a file as an object */
 	STORE_DELETE, /* an object */
-	/*
-	 * Lines "name TAB size TAB seconds since the epoch", of all objects whose names begin with a name,
-	 * into a file.
-	 */
-	STORE_LIST,
 };
-enum { STORE_OPERATIONS = STORE_LIST + 1 };
+enum { STORE_OPERATIONS = STORE_DELETE + 1 };
 
-/* When an object is written or deleted. */
+/* When an object is written. */
 enum store_condition {
 	STORE_ALWAYS,
 	STORE_IF_ABSENT, /* If-None-Match: * */
@@ -93,12 +87,12 @@ struct store_request {
 	const char *name; /* below the prefix, [0-9a-z./-]; see store_key.h. Copied. */
 	const char *etag; /* with STORE_IF_MATCH. Copied. */
 	/*
-	 * GET, LIST: empty and writable, and readable for an object; PUT: readable, taken from offset 0.
+	 * GET: empty and writable, and readable for an object; PUT: readable, taken from offset 0.
 	 * Duplicated. If the request ends without an answer, the file may still be written for a while: it is
 	 * one of its own, of which the caller then makes no other use.
 	 */
 	int fd;
-	uint64_t size; /* PUT: bytes; GET, LIST: the most that is taken */
+	uint64_t size; /* PUT: bytes; GET: the most that is taken */
 	/*
 	 * GET: the file is a conversion or a failure, see store_object.h: is decompressed, and its records
 	 * are checked by the child. -EBADMSG if it is none.
@@ -117,9 +111,9 @@ struct store_reply {
 	 * started; -ELIBACC: libcurl cannot be loaded; -ENOMEM and others of this machine.
 	 */
 	int err;
-	uint64_t size;    /* GET, HEAD, LIST: bytes; GET: those of the file now, after decompression */
-	int64_t now;      /* the server's time, seconds since the epoch; 0: not known */
-	int64_t modified; /* GET, HEAD, PUT: when it was written, by the same clock; 0: not known */
+	uint64_t size;              /* GET, HEAD: bytes; GET: those of the file now, after decompression */
+	int64_t now;                /* the server's time, seconds since the epoch; 0: not known */
+	int64_t modified;           /* GET, HEAD, PUT: when it was written, by the same clock; 0: not known */
 	char etag[STORE_ETAG_SIZE]; /* GET, HEAD, PUT: of the object; "": none */
 	char text[256];             /* what went wrong, for the log; "" */
 };

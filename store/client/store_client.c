@@ -46,7 +46,6 @@ static void copy_text(char ret[static WORKER_STORE_PATH], const char *text)
 
 static void copy_options(struct worker_store *ret, const struct store_options *o)
 {
-	ret->bazel = o->bazel;
 	copy_text(ret->address, o->address);
 	copy_text(ret->bearer_file, o->bearer_file);
 	copy_text(ret->netrc_file, o->netrc_file);
@@ -150,7 +149,7 @@ struct store_call *store_dequeue(struct store *store)
 
 static bool needs_file(enum store_operation operation)
 {
-	return operation == STORE_GET || operation == STORE_PUT || operation == STORE_LIST;
+	return operation == STORE_GET || operation == STORE_PUT;
 }
 
 static void free_call(struct store_call *call)
@@ -404,7 +403,7 @@ void store_abilities(struct store *store, struct store_abilities *ret)
 	store->wants_abilities = true;
 	*ret = (struct store_abilities){
 		.is_known = store->is_known,
-		.has_leases = !store->config.bazel && (store->has_leases || !store->is_known),
+		.has_leases = store->has_leases || !store->is_known,
 		.is_read_only = monotonic_ms() < store->read_only_until,
 	};
 	mutex_unlock(&store->lock);

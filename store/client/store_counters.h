@@ -36,7 +36,7 @@ enum share_result {
 };
 
 struct store_counters {
-	_Atomic uint64_t requests[5][STORE_RESULTS]; /* by enum store_operation */
+	_Atomic uint64_t requests[4][STORE_RESULTS]; /* by enum store_operation */
 	_Atomic uint64_t shares[SHARE_RESULTS];
 	_Atomic uint64_t milliseconds;   /* sum over requests */
 	_Atomic uint64_t sent, received; /* bytes of bodies */

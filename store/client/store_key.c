@@ -9,10 +9,9 @@
 #include "store/client/sodium.h"
 #include "gsym/base/escape.h"
 
-#define DIRECTORY       "gsymfs1/"
-#define BAZEL_DIRECTORY "ac/"
-#define CONVERSION_END  ".gsym"
-#define LEASE_END       ".lease"
+#define DIRECTORY      "gsymfs1/"
+#define CONVERSION_END ".gsym"
+#define LEASE_END      ".lease"
 
 enum { DIGITS = 2 * STORE_DIGEST };
 
@@ -105,17 +104,13 @@ int store_key_make(const struct store_facts *facts, struct store_key *ret)
 
 /* ---- Names ---- */
 
-void store_name(const struct store_key *key, enum store_kind kind, bool bazel,
-		char ret[static STORE_NAME_SIZE])
+void store_name(const struct store_key *key, enum store_kind kind, char ret[static STORE_NAME_SIZE])
 {
 	char digits[DIGITS + 1];
 	for (size_t i = 0; i < STORE_DIGEST; i++)
 		snprintf(digits + 2 * i, 3, "%02x", key->digest[i]);
-	if (bazel)
-		snprintf(ret, STORE_NAME_SIZE, BAZEL_DIRECTORY "%s", digits);
-	else
-		snprintf(ret, STORE_NAME_SIZE, DIRECTORY "%.2s/%s%s", digits, digits,
-			 kind == STORE_LEASE ? LEASE_END : CONVERSION_END);
+	snprintf(ret, STORE_NAME_SIZE, DIRECTORY "%.2s/%s%s", digits, digits,
+		 kind == STORE_LEASE ? LEASE_END : CONVERSION_END);
 }
 
 /* The value of a digit of a name, which are of lower case; -1: it is none. */
@@ -128,8 +123,7 @@ bool store_name_parse(const char *name, struct store_key *ret)
 {
 	struct store_key key = {.is_content = false};
 	char made[STORE_NAME_SIZE];
-	bool bazel = strncmp(name, BAZEL_DIRECTORY, strlen(BAZEL_DIRECTORY)) == 0;
-	size_t skipped = bazel ? strlen(BAZEL_DIRECTORY) : strlen(DIRECTORY "00/");
+	const size_t skipped = strlen(DIRECTORY "00/");
 	if (strnlen(name, skipped + DIGITS) < skipped + DIGITS)
 		return false;
 	for (size_t i = 0; i < STORE_DIGEST; i++) {
@@ -138,7 +132,7 @@ bool store_name_parse(const char *name, struct store_key *ret)
 			return false;
 		key.digest[i] = (uint8_t)(high << 4 | low);
 	}
-	store_name(&key, STORE_CONVERSION, bazel, made);
+	store_name(&key, STORE_CONVERSION, made);
 	if (strcmp(made, name) != 0)
 		return false;
 	*ret = key;

@@ -64,18 +64,14 @@ int store_key_make(const struct store_facts *facts, struct store_key *ret);
 
 /* What an object is. */
 enum store_kind {
-	STORE_CONVERSION, /* or a failure: gsymfs1/<2 hex>/<64 hex>.gsym; bazel: ac/<64 hex> */
-	STORE_LEASE,      /* gsymfs1/<2 hex>/<64 hex>.lease; not in the layout bazel */
+	STORE_CONVERSION, /* or a failure: gsymfs1/<2 hex>/<64 hex>.gsym */
+	STORE_LEASE,      /* gsymfs1/<2 hex>/<64 hex>.lease */
 };
 
 /* The name of the object of @key. Pure. */
-void store_name(const struct store_key *key, enum store_kind kind, bool bazel,
-		char ret[static STORE_NAME_SIZE]);
+void store_name(const struct store_key *key, enum store_kind kind, char ret[static STORE_NAME_SIZE]);
 
-/*
- * The key of an object by its name in either layout, as STORE_LIST lists it; whether it is_content is not
- * known. False if it is no conversion's. Pure.
- */
+/* The key of a conversion by the name of its object; false if it is none. Pure. */
 bool store_name_parse(const char *name, struct store_key *ret);
 
 #endif

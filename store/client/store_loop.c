@@ -150,7 +150,7 @@ static uint64_t bytes_of(const struct worker_request *m)
 {
 	if (m->operation == STORE_PUT)
 		return m->size;
-	return m->operation == STORE_GET || m->operation == STORE_LIST ? UINT64_MAX : 0;
+	return m->operation == STORE_GET ? UINT64_MAX : 0;
 }
 
 /* What is left of the limit that the caller gave, of which waiting is a part; or one by size and rate. */
@@ -202,14 +202,14 @@ static int send_cancels(struct store *store) REQUIRES(&store->lock)
 	return err;
 }
 
-/* Who only reads leaves nothing in a store, not even for a moment. The layout of Bazel knows no leases. */
+/* Who only reads leaves nothing in a store, not even for a moment. */
 static bool wants_probe(const struct store *store)
 {
-	return store->wants_abilities && !store->config.bazel && !store->is_probing && !store->is_stopped &&
+	return store->wants_abilities && !store->is_probing && !store->is_stopped &&
 	       store->breaker.state == BREAKER_CLOSED && monotonic_ms() >= store->probe_at;
 }
 
-/* How an engine keeps this condition, it may only know after the probe. */
+/* So that objects of a server without conditions are written on none. */
 static bool waits_for_probe(const struct store *store, const struct store_call *call)
 {
 	return store->is_probing && call->message.operation == STORE_PUT &&
@@ -281,16 +281,14 @@ static int take_begun(struct store *store, struct flight *flight, uint64_t size)
 static uint64_t moved(const struct store_call *call, const struct worker_reply *m)
 {
 	const struct worker_request *request = &call->message;
-	bool takes = request->operation == STORE_GET || request->operation == STORE_LIST;
-	if (takes)
+	if (request->operation == STORE_GET)
 		return call->body ? call->body : m->size;
 	return request->operation == STORE_PUT ? request->size : 0;
 }
 
 static bool is_possible(const struct worker_request *request, const struct worker_reply *m)
 {
-	bool takes = request->operation == STORE_GET || request->operation == STORE_LIST;
-	return m->error || !takes || m->size <= request->size;
+	return m->error || request->operation != STORE_GET || m->size <= request->size;
 }
 
 static int take_reply(struct store *store, struct flight *flight, const struct worker_reply *m)

@@ -42,7 +42,7 @@ static void count(struct store *store, const struct store_call *call, const stru
 				  memory_order_relaxed);
 	if (!reply->err && m->operation == STORE_PUT)
 		atomic_fetch_add_explicit(&c->sent, m->size, memory_order_relaxed);
-	if (!reply->err && (m->operation == STORE_GET || m->operation == STORE_LIST))
+	if (!reply->err && m->operation == STORE_GET)
 		atomic_fetch_add_explicit(&c->received, call->body ? call->body : reply->size,
 					  memory_order_relaxed);
 }

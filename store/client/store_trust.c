@@ -173,8 +173,8 @@ static int read_seed(const char *path, uint8_t ret[static KEY_BYTES], struct gsy
 	return err ? err : find_seed(&lines, ret, diag);
 }
 
-/* Whether @wanted is one of the keys of the file: 1 or 0. All lines are checked. */
-static int find_public(const char *path, const uint8_t *wanted, struct gsym_diag *diag)
+/* All lines are checked. */
+int trust_file_has(const char *path, const uint8_t wanted[static 32], struct gsym_diag *diag)
 {
 	CLEANUP(key_text_deinit) struct key_text text = {0};
 	struct key_lines lines;
@@ -217,7 +217,7 @@ static int try_files(const struct store_trust *trust, struct gsym_diag *diag)
 			sodium_library(NULL)->memzero(seed, sizeof(seed));
 	}
 	if (!err && trust->trusted_keys)
-		err = find_public(trust->trusted_keys, none, diag);
+		err = trust_file_has(trust->trusted_keys, none, diag);
 	return err < 0 ? err : 0;
 }
 
@@ -283,7 +283,7 @@ int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size,
 {
 	if (!trust_is_demanded(trust))
 		return 0;
-	int found = find_public(trust->trusted_keys, signer, diag);
+	int found = trust_file_has(trust->trusted_keys, signer, diag);
 	if (found < 0) /* the list is at fault: the object must not look damaged */
 		return found == -ENOMEM ? found : -ENOKEY;
 	if (!found)

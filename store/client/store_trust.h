@@ -45,6 +45,9 @@ int trust_sign(struct store_trust *trust, const uint8_t *message, size_t size, u
 int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size, const uint8_t *signer,
 		 const uint8_t *signature, struct gsym_diag *diag);
 
+/* Whether @key is one of the public keys in the file: 1, 0, or a negative errno as of trust_open(). */
+int trust_file_has(const char *path, const uint8_t key[static 32], struct gsym_diag *diag);
+
 /* Makes a new key: the lines of both files, with line breaks. 0; -ELIBACC: @diag says why. */
 int trust_make_key(char ret_secret[static 128], char ret_public[static 128], struct gsym_diag *diag);
 

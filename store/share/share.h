@@ -51,7 +51,6 @@ struct share {
 	struct store_counters counters;
 	struct cache *cache; /* borrowed */
 	const struct log *log;
-	bool bazel;
 	unsigned wait_ms;
 	struct share_digests digests;
 	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */

@@ -221,7 +221,7 @@ static void give_under(struct share *share, struct share_offer *offer, const str
 		.name = name,
 		.etag = replaces ? offer->etag : "",
 	};
-	store_name(key, STORE_CONVERSION, share->bazel, name);
+	store_name(key, STORE_CONVERSION, name);
 	if (again && offer->may_exist && exists(share, name))
 		return;
 	int err = cache_temp_open(share->cache, &temp, &diag);

@@ -153,20 +153,15 @@ static bool is_passing(int err)
 	       err == -EBUSY;
 }
 
-/*
- * Only ours: once it is over it may be another host's. Until then it is not, and need not be compared, which
- * takes servers without conditions more requests.
- */
+/* Once it is over it may be another host's, and is left to whoever takes it over. */
+static bool is_ours(const struct share_hold *hold)
+{
+	return hold->lease.held && monotonic_ms() + REQUEST_MS < hold->until;
+}
+
 static struct store_request deletion(const struct share_hold *hold)
 {
-	bool is_ours = monotonic_ms() + REQUEST_MS < hold->until;
-	return (struct store_request){
-		.operation = STORE_DELETE,
-		.condition = *hold->lease.etag && !is_ours ? STORE_IF_MATCH : STORE_ALWAYS,
-		.name = hold->name,
-		.etag = hold->lease.etag,
-		.fd = -1,
-	};
+	return (struct store_request){.operation = STORE_DELETE, .name = hold->name, .fd = -1};
 }
 
 /* False if it is to be tried again. */
@@ -175,7 +170,7 @@ static bool delete_lease(struct share *share, const struct share_hold *hold)
 	struct store_reply reply;
 	const struct store_request request = deletion(hold);
 	store_do(share->store, &request, REQUEST_MS, &reply);
-	return !is_passing(reply.err) || monotonic_ms() >= hold->until;
+	return !is_passing(reply.err);
 }
 
 /* ---- The thread ---- */
@@ -186,7 +181,7 @@ static int64_t attend(struct share *share, struct share_hold *hold, bool over)
 	if (!is_answered(share, hold))
 		return monotonic_ms() + ANSWER_MS;
 	if (over)
-		return !hold->lease.held || delete_lease(share, hold) ? 0 : monotonic_ms() + RETRY_MS;
+		return !is_ours(hold) || delete_lease(share, hold) ? 0 : monotonic_ms() + RETRY_MS;
 	if (!hold->lease.held)
 		return INT64_MAX;
 	renew(share, hold);
@@ -276,7 +271,7 @@ void share_holds_release(struct share *share, int64_t by)
 	mutex_lock(&share->lock);
 	for (struct list *at = share->holds.next; at != &share->holds; at = at->next) {
 		struct share_hold *hold = LIST_ENTRY(at, struct share_hold);
-		bool held = is_answered(share, hold) && hold->lease.held;
+		bool held = is_answered(share, hold) && is_ours(hold);
 		const struct store_request request = deletion(hold);
 		struct store_call *call = held ? store_start(share->store, &request, &err) : NULL;
 		if (call)

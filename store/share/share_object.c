@@ -41,7 +41,7 @@ static int receive(struct share *share, const struct share_facts *facts, const s
 	int err = cache_temp_open(share->cache, &got, diag);
 	if (err)
 		return err;
-	store_name(key, STORE_CONVERSION, share->bazel, name);
+	store_name(key, STORE_CONVERSION, name);
 	const struct store_request request = {.operation = STORE_GET,
 					      .name = name,
 					      .fd = got.fd,

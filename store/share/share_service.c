@@ -14,7 +14,6 @@ int share_open(struct share *share, const struct share_options *options, const c
 {
 	share->cache = cache;
 	share->log = log;
-	share->bazel = options->store.bazel;
 	share->wait_ms = options->wait_ms;
 	share->digests = options->digests;
 	atomic_init(&share->pace, SHARE_PACE);

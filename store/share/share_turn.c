@@ -77,7 +77,6 @@ static struct share_turn *turn_new(const struct convert_job *job)
 static int make_key(struct share_turn *turn, const struct convert_job *job)
 {
 	const int fds[SHARE_FILES] = {job->input, job->binary};
-	bool bazel = job->converter->share->bazel;
 	if (turn->has_key)
 		return 0;
 	int err = share_facts_digest(&turn->facts, &job->converter->share->digests, fds, DIGEST_SMALL_MAX,
@@ -87,8 +86,8 @@ static int make_key(struct share_turn *turn, const struct convert_job *job)
 	if (err)
 		return err;
 	turn->has_key = true;
-	store_name(&turn->key, STORE_CONVERSION, bazel, turn->name);
-	store_name(&turn->key, STORE_LEASE, bazel, turn->lease_name);
+	store_name(&turn->key, STORE_CONVERSION, turn->name);
+	store_name(&turn->key, STORE_LEASE, turn->lease_name);
 	return 0;
 }
 
@@ -253,7 +252,7 @@ static void begin_lease(struct share *share, struct share_turn *turn, const stru
 {
 	struct store_abilities can;
 	store_abilities(share->store, &can);
-	bool has_leases = !share->bazel && !can.is_read_only && (can.has_leases || !can.is_known);
+	bool has_leases = !can.is_read_only && can.has_leases;
 	turn->lease.seed = (unsigned)(monotonic_ms() * 7919 + getpid());
 	lease_begin(&turn->lease, has_leases, predict(job));
 	turn->has_lease = true;

@@ -97,7 +97,7 @@ int directory_etag(int fd, const struct stat *st, char ret[static STORE_ETAG_SIZ
 /* ---- Claims ---- */
 
 /*
- * Only one host at a time has the claim of a tag, and while it has it, no other replaces or deletes the
+ * Only one host at a time has the claim of a tag, and while it has it, no other replaces the
  * object on the condition of that tag. So of several that saw the same tag, the first replaces the object;
  * each of the others, when it gets the claim, sees another tag. What is done without a condition takes no
  * claim. A host that hangs for longer than a claim lasts, between its last look at the tag and its rename(2),

@@ -43,21 +43,12 @@ int directory_make_temp(int dir, char ret[static DIRECTORY_TEMP_SIZE]);
 int directory_etag(int fd, const struct stat *st, char ret[static STORE_ETAG_SIZE]);
 
 /*
- * Claims the object @base with the tag @etag: of all hosts that are about to replace or delete it, one. Then
+ * Claims the object @base with the tag @etag: of all hosts that are about to replace it, one. Then
  * checks that it still has that tag. -EEXIST: it has not, or another host has the claim; -ENOENT: it is gone.
  *
  * @now: the file server's time, seconds: claims of hosts that did not end are broken after a minute
  */
 int directory_claim(int dir, const char *base, const char *etag, int64_t now);
 void directory_release(int dir, const char *base, const char *etag);
-
-/*
- * Lists objects whose names begin with @prefix into @fd, at most @most bytes, and removes temporary files of
- * a day ago on the way.
- *
- * @more: asked before each entry; false: -ECANCELED
- */
-int directory_list(int root, const char *prefix, int fd, uint64_t most, int64_t now, bool (*more)(void *),
-		   void *user, uint64_t *ret_size);
 
 #endif

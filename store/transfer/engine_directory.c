@@ -77,17 +77,12 @@ static struct directory_run run_of(struct engine *engine, struct transfer *trans
 	return (struct directory_run){engine, transfer, monotonic_ms() + transfer->limits.whole};
 }
 
-/* Asked between blocks and entries: 0, -ECANCELED, -ETIMEDOUT. */
+/* Asked between blocks: 0, -ECANCELED, -ETIMEDOUT. */
 static int check_limits(const struct directory_run *run)
 {
 	if (atomic_load(run->transfer->canceled))
 		return -ECANCELED;
 	return monotonic_ms() >= run->until ? -ETIMEDOUT : 0;
-}
-
-static bool may_go_on(void *user)
-{
-	return check_limits(user) == 0;
 }
 
 /* ---- The server's time ---- */
@@ -199,7 +194,7 @@ static int get(const struct directory_run *run, int dir, const char *base)
 	return err;
 }
 
-/* ---- PUT and DELETE ---- */
+/* ---- PUT ---- */
 
 /* That it is on disk, or at the server, before others see it. */
 static int write_temp(const struct directory_run *run, int fd)
@@ -275,21 +270,6 @@ static int put(const struct directory_run *run, int dir, const char *base)
 	return err;
 }
 
-static int remove_object(const struct directory_run *run, int dir, const char *base)
-{
-	const struct transfer *t = run->transfer;
-	int err = t->condition == STORE_IF_MATCH
-			  ? directory_claim(dir, base, t->etag, server_now(run->engine))
-			  : 0;
-	if (err)
-		return store_errno(err);
-	if (unlinkat(dir, base, 0))
-		err = -errno;
-	if (t->condition == STORE_IF_MATCH)
-		directory_release(dir, base, t->etag);
-	return store_errno(err);
-}
-
 /* ---- The engine ---- */
 
 static int run_on_object(const struct directory_run *run)
@@ -300,23 +280,11 @@ static int run_on_object(const struct directory_run *run)
 	if (dir < 0)
 		return store_errno(dir);
 	int err = t->operation == STORE_PUT      ? put(run, dir, base)
-		  : t->operation == STORE_DELETE ? remove_object(run, dir, base)
-						 : get(run, dir, base);
+		  : t->operation != STORE_DELETE ? get(run, dir, base)
+		  : unlinkat(dir, base, 0)       ? store_errno(-errno)
+						 : 0;
 	close(dir);
 	return err;
-}
-
-static int list(struct directory_run *run)
-{
-	struct transfer *t = run->transfer;
-	update_clock(run->engine);
-	t->reply.now = server_now(run->engine);
-	t->begun(t);
-	int err = directory_list(run->engine->root, t->name, t->fd, t->size, t->reply.now, may_go_on, run,
-				 &t->reply.size);
-	if (err == -ECANCELED)
-		err = check_limits(run);
-	return store_errno(err);
 }
 
 /*
@@ -339,7 +307,7 @@ static int run_transfer(struct engine *engine, struct transfer *transfer)
 		snprintf(reply->text, sizeof(reply->text), "the directory was replaced or removed");
 		return reply->err = -ESTALE;
 	}
-	int err = transfer->operation == STORE_LIST ? list(&run) : run_on_object(&run);
+	int err = run_on_object(&run);
 	if (err)
 		snprintf(transfer->reply.text, sizeof(transfer->reply.text), "%s: %s", transfer->name,
 			 strerror(-err));

@@ -6,8 +6,8 @@
  * is sent here is within that: names and prefixes are of bytes that need no escape, parameters are sorted and
  * escaped, and no header is removed.
  *
- * Ceph (16.2) compares a tag with its quotes to one without, so that none matches: what does not match,
- * though HEAD has that tag, is sent again in the other form. It deletes whatever the condition is.
+ * Ceph (16.2) compares a tag with its quotes to one without, so that none matches: what does not match is
+ * sent again without quotes.
  */
 #include "store/transfer/engine.h"
 
@@ -20,17 +20,13 @@
 #include "store/transfer/http_store.h"
 #include "store/transfer/s3_credentials.h"
 #include "store/transfer/secret_file.h"
-#include "store/transfer/xml_scan.h"
 #include "store/client/sodium.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
-#include "gsym/base/text_buf.h"
 
 enum {
 	DIGEST_SIZE = 32, /* of SHA-256 */
 	CHUNK = 64 * 1024,
-	PAGE_MAX = 16 << 20, /* bytes of a page of a list */
-	TOKEN_SIZE = 2048,   /* that leads to the next */
 };
 
 struct engine {
@@ -38,8 +34,6 @@ struct engine {
 	char *address; /* ENDPOINT/BUCKET */
 	char *prefix;  /* "" or with a slash at its end */
 	char scope[128];
-	atomic_bool bare_tags; /* the last If-Match that held had no quotes */
-	atomic_bool no_match;  /* as of the last probe, If-Match is ignored */
 };
 
 /* One transfer. */
@@ -47,7 +41,7 @@ struct s3_run {
 	struct engine *engine;
 	struct http_task task;
 	struct s3_credentials credentials;
-	char code[XML_NAME_SIZE]; /* of the last failure: "NoSuchKey" */
+	char code[64]; /* of the last failure: "NoSuchKey"; "": none */
 };
 
 /* ---- Requests ---- */
@@ -89,19 +83,14 @@ static int add_digest(const struct http_request *request, struct http_headers *h
 	return 0;
 }
 
-static int remember_code(void *user, const char *element, const char *text)
+/* "<Error><Code>NoSuchKey</Code>..." */
+static void remember_code(struct s3_run *run, const char *failure)
 {
-	struct s3_run *run = user;
-	if (strcmp(element, "Code") == 0 && !*run->code && strlen(text) < sizeof(run->code))
-		snprintf(run->code, sizeof(run->code), "%s", text);
-	return 0;
-}
-
-static int skip_element(void *user, const char *element)
-{
-	(void)user;
-	(void)element;
-	return 0;
+	static const char begin[] = "<Code>";
+	const char *at = strstr(failure, begin), *end = at ? strstr(at, "</Code>") : NULL;
+	size_t n = end ? (size_t)(end - at) - strlen(begin) : 0;
+	snprintf(run->code, sizeof(run->code), "%.*s", n < sizeof(run->code) ? (int)n : 0,
+		 end ? at + strlen(begin) : "");
 }
 
 /* Sends @request for @target, what follows the address, with @headers, which are freed. */
@@ -125,10 +114,7 @@ static int s3_exchange(struct s3_run *run, const char *target, struct http_reque
 		err = http_exchange(&run->task, request, ret);
 	free(url);
 	http_headers_deinit(headers);
-	struct xml_scan scan = {.begin = skip_element, .end = remember_code, .user = run};
-	run->code[0] = 0;
-	if (!err && !http_succeeded(ret))
-		xml_scan(&scan, ret->failure, strlen(ret->failure));
+	remember_code(run, !err && !http_succeeded(ret) ? ret->failure : "");
 	return err;
 }
 
@@ -185,20 +171,6 @@ static int s3_head(struct s3_run *run)
 
 /* ---- Conditions ---- */
 
-/* Whether the object has the tag of the transfer now: 0, -EEXIST if it has another, or another error. */
-static int compare_tag(struct s3_run *run)
-{
-	struct store_reply *reply = &run->task.transfer->reply;
-	int err = s3_head(run);
-	if (!err && strcmp(reply->etag, run->task.transfer->etag) != 0)
-		err = -EEXIST;
-	/* Those of what is to be replaced. */
-	reply->etag[0] = 0;
-	reply->size = 0;
-	reply->modified = 0;
-	return err;
-}
-
 static void add_condition(struct http_headers *headers, enum store_condition condition, const char *etag,
 			  bool bare)
 {
@@ -233,23 +205,11 @@ static int put_once(struct s3_run *run, enum store_condition condition, bool bar
 	return 0;
 }
 
+/* A tag without its quotes matches no other object than one with them. */
 static int put_matching(struct s3_run *run)
 {
-	struct engine *engine = run->engine;
-	const bool bare = atomic_load(&engine->bare_tags);
-	if (atomic_load(&engine->no_match)) {
-		int differs = compare_tag(run);
-		return differs ? differs : put_once(run, STORE_ALWAYS, false);
-	}
-	int err = put_once(run, STORE_IF_MATCH, bare);
-	if (err != -EEXIST)
-		return err;
-	err = compare_tag(run);
-	if (!err)
-		err = put_once(run, STORE_IF_MATCH, !bare);
-	if (!err)
-		atomic_store(&engine->bare_tags, !bare);
-	return err;
+	int err = put_once(run, STORE_IF_MATCH, false);
+	return err == -EEXIST && put_once(run, STORE_IF_MATCH, true) == 0 ? 0 : err;
 }
 
 static int s3_put(struct s3_run *run)
@@ -260,152 +220,13 @@ static int s3_put(struct s3_run *run)
 
 static int s3_delete(struct s3_run *run)
 {
-	const struct transfer *transfer = run->task.transfer;
 	struct http_request request = {.method = "DELETE"};
 	struct http_headers headers = {0};
 	struct http_answer answer = {0};
-	int err = transfer->condition == STORE_IF_MATCH ? compare_tag(run) : 0;
-	if (!err)
-		err = object_exchange(run, transfer->name, &request, &headers, &answer);
+	int err = object_exchange(run, run->task.transfer->name, &request, &headers, &answer);
 	if (err)
 		return err;
 	return http_succeeded(&answer) ? 0 : s3_status_error(run, &answer);
-}
-
-/* ---- Lists: ListObjectsV2 ---- */
-
-struct s3_walk {
-	struct s3_run *run;
-	struct store_listing listing;
-	char token[TOKEN_SIZE]; /* of the next page */
-	bool is_truncated;
-	/* Of the element "Contents": */
-	char name[STORE_NAME_SIZE]; /* "": none of ours */
-	uint64_t size;
-	int64_t modified;
-};
-
-/* 2009-10-12T17:50:30.000Z */
-static int64_t parse_iso_time(const char *text)
-{
-	struct tm tm = {0};
-	return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? timegm(&tm) : 0;
-}
-
-static void take_key(struct s3_walk *walk, const char *text)
-{
-	const size_t n = strlen(walk->run->engine->prefix);
-	if (strncmp(text, walk->run->engine->prefix, n) == 0 && strlen(text + n) < sizeof(walk->name) &&
-	    store_name_valid(text + n))
-		snprintf(walk->name, sizeof(walk->name), "%s", text + n);
-}
-
-static int begin_contents(void *user, const char *element)
-{
-	struct s3_walk *walk = user;
-	if (strcmp(element, "Contents") == 0) {
-		walk->name[0] = 0;
-		walk->size = 0;
-		walk->modified = 0;
-	}
-	return 0;
-}
-
-static int end_contents(void *user, const char *element, const char *text)
-{
-	struct s3_walk *walk = user;
-	if (strcmp(element, "Key") == 0)
-		take_key(walk, text);
-	else if (strcmp(element, "Size") == 0)
-		walk->size = strtoull(text, NULL, 10);
-	else if (strcmp(element, "LastModified") == 0)
-		walk->modified = parse_iso_time(text);
-	else if (strcmp(element, "IsTruncated") == 0)
-		walk->is_truncated = strcmp(text, "true") == 0;
-	else if (strcmp(element, "NextContinuationToken") == 0)
-		snprintf(walk->token, sizeof(walk->token), "%s", strlen(text) < TOKEN_SIZE ? text : "");
-	else if (strcmp(element, "Contents") == 0 && *walk->name)
-		return store_listing_add(&walk->listing, walk->name, walk->size, walk->modified);
-	return 0;
-}
-
-static int receive_page(void *user, const char *bytes, size_t size)
-{
-	return xml_scan(user, bytes, size);
-}
-
-static void escape_parameter(struct text_buf *out, const char *value)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	for (; *value; value++) {
-		const uint8_t c = (uint8_t)*value;
-		if (isalnum(c) || strchr("-._~", c)) {
-			text_char(out, (char)c);
-		} else {
-			text_char(out, '%');
-			text_char(out, digits[c >> 4]);
-			text_char(out, digits[c & 15]);
-		}
-	}
-}
-
-/* The parameters have to be sorted, because they are signed as they are. */
-static void print_page_target(const struct s3_walk *walk, struct text_buf *out)
-{
-	text_lit(out, "/?");
-	if (*walk->token) {
-		text_lit(out, "continuation-token=");
-		escape_parameter(out, walk->token);
-		text_char(out, '&');
-	}
-	text_lit(out, "list-type=2&prefix=");
-	escape_parameter(out, walk->run->engine->prefix);
-	escape_parameter(out, walk->run->task.transfer->name);
-	text_char(out, 0);
-}
-
-/* One page; walk->token is that of the next, "": there is none. */
-static int list_page(struct s3_walk *walk)
-{
-	struct xml_scan scan = {.begin = begin_contents, .end = end_contents, .user = walk};
-	struct http_request request = {
-		.method = "GET", .receive = receive_page, .user = &scan, .max = PAGE_MAX};
-	struct http_headers headers = {0};
-	struct http_answer answer = {0};
-	struct text_buf target = {0};
-	print_page_target(walk, &target);
-	walk->token[0] = 0;
-	walk->is_truncated = false;
-	int err = target.failed ? -ENOMEM : s3_exchange(walk->run, target.v, &request, &headers, &answer);
-	text_deinit(&target);
-	if (err)
-		return err == -EBADMSG ? http_fail(&walk->run->task, -EREMOTEIO, "the list is no XML") : err;
-	walk->run->task.transfer->reply.now = answer.now;
-	if (answer.status != 200)
-		return s3_status_error(walk->run, &answer);
-	if (!xml_scan_is_whole(&scan, "ListBucketResult"))
-		return http_fail(&walk->run->task, -EREMOTEIO, "the answer is no whole list");
-	if (walk->is_truncated != (*walk->token != 0))
-		return http_fail(&walk->run->task, -EREMOTEIO, "the list has no end");
-	return 0;
-}
-
-static int s3_list(struct s3_run *run)
-{
-	struct text_buf buf = {0};
-	char previous[TOKEN_SIZE];
-	struct s3_walk walk = {.run = run, .listing = {.task = &run->task, .buf = &buf}};
-	int err;
-	do {
-		memcpy(previous, walk.token, sizeof(previous));
-		err = list_page(&walk);
-		if (!err && *walk.token && strcmp(previous, walk.token) == 0)
-			err = http_fail(&run->task, -EREMOTEIO, "the list goes in circles");
-	} while (!err && *walk.token);
-	if (!err)
-		err = store_listing_end(&walk.listing);
-	text_deinit(&buf);
-	return err;
 }
 
 /* ---- The engine ---- */
@@ -417,7 +238,6 @@ static int run_operation(struct s3_run *run)
 	case STORE_HEAD: return s3_head(run);
 	case STORE_PUT: return s3_put(run);
 	case STORE_DELETE: return s3_delete(run);
-	case STORE_LIST: return s3_list(run);
 	}
 	return -EINVAL;
 }
@@ -451,29 +271,11 @@ static int run_s3(struct engine *engine, struct transfer *transfer)
 	return end_s3_run(&run, err);
 }
 
-/* Whether an object of a tag that it does not have is replaced. */
-static int probe_match(struct s3_run *run)
+static int put_probe(void *user, enum store_condition condition, const char *etag)
 {
-	run->task.transfer->etag = "\"00000000000000000000000000000000\"";
-	int err = put_once(run, STORE_IF_MATCH, false);
-	if (err && err != -EEXIST && err != -EOPNOTSUPP)
-		return err;
-	atomic_store(&run->engine->no_match, err != -EEXIST);
-	return 0;
-}
-
-static int probe_conditions(struct s3_run *run)
-{
-	int err = put_once(run, STORE_IF_ABSENT, false);
-	if (err)
-		return err == -EOPNOTSUPP || err == -EEXIST ? 0 : err;
-	err = put_once(run, STORE_IF_ABSENT, false);
-	if (err == 0 || err == -EOPNOTSUPP)
-		return 0;
-	if (err != -EEXIST)
-		return err;
-	err = probe_match(run);
-	return err ? err : 1;
+	struct s3_run *run = user;
+	run->task.transfer->etag = etag;
+	return put_once(run, condition, false);
 }
 
 static int probe_s3(struct engine *engine, struct transfer *transfer)
@@ -481,14 +283,11 @@ static int probe_s3(struct engine *engine, struct transfer *transfer)
 	struct s3_run run;
 	char name[STORE_NAME_SIZE];
 	int ret = begin_s3_run(&run, engine, transfer);
-	transfer->operation = STORE_PUT;
 	transfer->condition = STORE_IF_ABSENT;
-	transfer->name = name;
-	transfer->size = 0;
 	if (!ret)
-		ret = http_random_name("gsymfs1/probe-", "", name);
+		ret = http_probe_name(transfer, name);
 	if (!ret) {
-		ret = probe_conditions(&run);
+		ret = http_probe_conditions(put_probe, &run);
 		const struct store_reply reply = transfer->reply;
 		transfer->condition = STORE_ALWAYS;
 		s3_delete(&run);

@@ -7,9 +7,6 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
-#include "gsym/base/text_buf.h"
-
-enum { LISTING_BUFFER = 64 * 1024 };
 
 /* ---- Addresses and names ---- */
 
@@ -36,21 +33,10 @@ int http_address_make(const char *text, char **ret, struct gsym_diag *diag)
 	return *ret ? 0 : -ENOMEM;
 }
 
-const char *http_address_path(const char *address)
-{
-	const char *slash = strchr(address + scheme_size(address), '/');
-	return slash ? slash : "";
-}
-
-static bool has_name_bytes(const char *name)
-{
-	size_t n = strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz./-");
-	return !name[n] && n < STORE_NAME_SIZE;
-}
-
 bool store_name_valid(const char *name)
 {
-	if (!has_name_bytes(name))
+	size_t whole = strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz./-");
+	if (name[whole] || whole >= STORE_NAME_SIZE)
 		return false;
 	for (const char *part = name;; part++) {
 		size_t n = strcspn(part, "/");
@@ -60,16 +46,6 @@ bool store_name_valid(const char *name)
 		if (!*part)
 			return true;
 	}
-}
-
-/* The beginning of a valid name. */
-static bool is_beginning(const char *name)
-{
-	char whole[STORE_NAME_SIZE + 1];
-	if (!has_name_bytes(name))
-		return false;
-	snprintf(whole, sizeof(whole), "%sx", name);
-	return store_name_valid(whole);
 }
 
 bool http_transfer_valid(const struct transfer *transfer)
@@ -82,17 +58,40 @@ bool http_transfer_valid(const struct transfer *transfer)
 			if (*etag < 0x21 || *etag > 0x7e)
 				return false;
 	}
-	return transfer->operation == STORE_LIST ? is_beginning(transfer->name)
-						 : store_name_valid(transfer->name);
+	return store_name_valid(transfer->name);
 }
 
-int http_random_name(const char *prefix, const char *suffix, char ret[static STORE_NAME_SIZE])
+int http_probe_name(struct transfer *transfer, char ret[static STORE_NAME_SIZE])
 {
 	uint64_t random;
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -errno;
-	int n = snprintf(ret, STORE_NAME_SIZE, "%s%016llx%s", prefix, (unsigned long long)random, suffix);
-	return n < STORE_NAME_SIZE ? 0 : -EINVAL;
+	snprintf(ret, STORE_NAME_SIZE, "gsymfs1/probe-%016llx", (unsigned long long)random);
+	transfer->operation = STORE_PUT;
+	transfer->name = ret;
+	transfer->size = 0;
+	return 0;
+}
+
+/* A server that does not know a condition may also say so. */
+int http_probe_conditions(int (*put)(void *user, enum store_condition condition, const char *etag),
+			  void *user)
+{
+	static const struct {
+		enum store_condition condition;
+		const char *etag;
+		bool is_met;
+	} probes[] = {{STORE_IF_ABSENT, NULL, true},
+		      {STORE_IF_ABSENT, NULL, false},
+		      {STORE_IF_MATCH, "\"00000000000000000000000000000000\"", false}};
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
+		int err = put(user, probes[i].condition, probes[i].etag);
+		if (err && err != -EEXIST && err != -EOPNOTSUPP)
+			return err;
+		if (err != (probes[i].is_met ? 0 : -EEXIST))
+			return 0;
+	}
+	return 1;
 }
 
 void http_condition(struct http_headers *headers, enum store_condition condition, const char *etag)
@@ -170,40 +169,4 @@ int http_end_get(struct http_body *body, const struct http_answer *answer)
 		return http_status_error(body->task, answer);
 	body->task->transfer->reply.size = body->n;
 	return 0;
-}
-
-/* ---- Listings ---- */
-
-static int flush_listing(struct store_listing *listing)
-{
-	int err = listing->buf->failed ? -ENOMEM : 0;
-	if (!err)
-		err = write_all(listing->task->transfer->fd, listing->buf->v, listing->buf->n,
-				(off_t)listing->n);
-	if (err)
-		return http_fail(listing->task, err, "cannot write the list: %s", strerror(-err));
-	listing->n += listing->buf->n;
-	text_reset(listing->buf);
-	return 0;
-}
-
-int store_listing_add(struct store_listing *listing, const char *name, uint64_t size, int64_t modified)
-{
-	struct text_buf *buf = listing->buf;
-	text_str(buf, name);
-	text_char(buf, '\t');
-	text_dec(buf, size);
-	text_char(buf, '\t');
-	text_dec(buf, modified > 0 ? (uint64_t)modified : 0);
-	text_char(buf, '\n');
-	if (listing->n + buf->n > listing->task->transfer->size)
-		return http_fail(listing->task, -EFBIG, "the list is larger than expected");
-	return buf->n >= LISTING_BUFFER || buf->failed ? flush_listing(listing) : 0;
-}
-
-int store_listing_end(struct store_listing *listing)
-{
-	int err = flush_listing(listing);
-	listing->task->transfer->reply.size = listing->n;
-	return err;
 }

@@ -10,17 +10,18 @@
  */
 int http_address_make(const char *text, char **ret, struct gsym_diag *diag);
 
-/* The path of such an address: "" or "/PATH". Borrowed. */
-const char *http_address_path(const char *address);
-
 /* Whether @name may be one of an object: [0-9a-z./-], no part of it empty, "." or "..", none at its end. */
 bool store_name_valid(const char *name);
 
-/* Whether @transfer has a valid name and tag; LIST may have the beginning of a name. */
+/* Whether @transfer has a valid name and tag. */
 bool http_transfer_valid(const struct transfer *transfer);
 
-/* Appends random hexadecimal digits: 0 or a negative errno. */
-int http_random_name(const char *prefix, const char *suffix, char ret[static STORE_NAME_SIZE]);
+/* Makes @transfer the PUT of an empty object with a random name: 0 or a negative errno. */
+int http_probe_name(struct transfer *transfer, char ret[static STORE_NAME_SIZE]);
+
+/* Whether both conditions hold, as @put writes the object of a probe: 1, 0 or the error of @put. */
+int http_probe_conditions(int (*put)(void *user, enum store_condition condition, const char *etag),
+			  void *user);
 
 /* The headers of a condition. */
 void http_condition(struct http_headers *headers, enum store_condition condition, const char *etag);
@@ -41,16 +42,5 @@ struct http_body {
 };
 void http_begin_get(struct http_body *ret, struct http_task *task, struct http_request *request);
 int http_end_get(struct http_body *body, const struct http_answer *answer);
-
-/* Lines of STORE_LIST on their way to the file of the transfer. */
-struct store_listing {
-	struct http_task *task;
-	uint64_t n;           /* bytes of the file */
-	struct text_buf *buf; /* not yet in it */
-};
-/* 0; -EFBIG; -ENOMEM and others. */
-int store_listing_add(struct store_listing *listing, const char *name, uint64_t size, int64_t modified);
-/* Writes the rest, and sets the size of the reply. */
-int store_listing_end(struct store_listing *listing);
 
 #endif

@@ -215,7 +215,7 @@ static void end_threads(struct service *service)
 
 static bool needs_file(const struct worker_request *m)
 {
-	return m->operation == STORE_GET || m->operation == STORE_PUT || m->operation == STORE_LIST;
+	return m->operation == STORE_GET || m->operation == STORE_PUT;
 }
 
 static int take_request(struct service *service, const struct worker_request *m, int fd)
@@ -286,7 +286,6 @@ static int start(struct service *service, const struct worker_store *m)
 		.cert_file = text_or_null(m->cert_file),
 		.key_file = text_or_null(m->key_file),
 		.ca_file = text_or_null(m->ca_file),
-		.bazel = m->bazel,
 	};
 	struct gsym_diag diag = {""};
 	struct store_reply reply = {.err = 0};

@@ -81,25 +81,6 @@ functions:
 }
 
 
-# What servers send as the list of a store.
-LISTS = {
-    "webdav": """<?xml version="1.0" encoding="utf-8"?>
-<D:multistatus xmlns:D="DAV:" xmlns:ns0='DAV:'>
-<D:response><D:href>/store/gsymfs1/ab/</D:href><D:propstat><D:prop><lp1:resourcetype><D:collection/></lp1:resourcetype>
-</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>
-<!-- a > comment --><D:response><D:href>/store/a%20&amp;&#x62;.gsym</D:href><D:propstat><D:prop>
-<lp1:getcontentlength>11000</lp1:getcontentlength><lp1:getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</lp1:getlastmodified>
-</D:prop></D:propstat></D:response></D:multistatus>
-""",
-    "s3": """<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>
-<NextContinuationToken>1/a+b==</NextContinuationToken><Contents><Key><![CDATA[p/gsymfs1/ab/ab00.gsym]]></Key><Size>3</Size>
-<ETag>&quot;e&quot;</ETag><LastModified>2009-10-12T17:50:30.000Z</LastModified></Contents></ListBucketResult>
-""",
-    "long": "<a b='>'>" + "x" * 5000 + "</a><b>" + "y" * 4095 + "</b>",
-    "refused": "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
-}
-
-
 def build(argv):
     """True when the tool is there and knows the options."""
     if not shutil.which(argv[0]):
@@ -395,12 +376,6 @@ def make_callsites(place):
         (place / name).write_text(text)
 
 
-def make_lists(place):
-    place.mkdir(parents=True, exist_ok=True)
-    for name, text in LISTS.items():
-        (place / name).write_text(text)
-
-
 def make_filter(place):
     """The logs of the transcript, the table and the samples, of the program that the target has. main() adds GSYM files."""
     place.mkdir(parents=True, exist_ok=True)
@@ -498,7 +473,6 @@ def main():
     make_names(out / "name")
     make_callsites(out / "callsites")
     make_objects(out / "object")
-    make_lists(out / "xml")
     make_breakpad(out / "breakpad")
     make_compressed(out / "compressed")
     make_filter(out / "filter")

@@ -45,6 +45,9 @@ class Case:
         reply = self.driver.run("get", name, path, options=options)
         return reply, path.read_bytes()
 
+    def left(self):
+        return sorted(path.name for path in (self.server.root / "store").rglob("*") if path.is_file())
+
     def age(self, name):
         """Apache's tag of what was written a moment ago is a weak one, which does not match."""
         if not isinstance(self.server, Apache):
@@ -83,8 +86,7 @@ def check_large(case):
 def check_probe(case):
     reply = case.driver.run("probe")
     case.expect("conditions", (reply.err, reply.probe), ("0", 1))
-    left = sorted(path.name for path in (case.server.root / "store").rglob("*") if path.is_file())
-    case.expect("left by the probe", left, [])
+    case.expect("left by the probe", case.left(), [])
 
 
 def in_one(case, *operations, options=()):
@@ -98,12 +100,11 @@ def check_conditions(case):
                            options=["--absent"])
     case.expect("a lease", (first.err, bool(first.etag)), ("0", True))
     case.expect("a lease that is held", second.err, "EEXIST")
-    case.kept.append("If-None-Match: *" if case.put(name, b"again", "--absent").err == "EEXIST" else "Overwrite: F")
     case.age(name)
     etag = case.driver.run("head", name).etag
     wrong, = in_one(case, ("put", name, case.file(b"wrong")), options=['--match="other"'])
     case.expect("another's lease", wrong.err, "EEXIST")
-    case.kept.append("If-Match" if case.put(name, b"x" * 40, '--match="other"').err == "EEXIST" else "HEAD before")
+    case.kept.append("If-None-Match, If-Match")
     case.age(name)
     etag = case.driver.run("head", name).etag
     renewed, again = in_one(case, ("put", name, case.file(b"renewed")), ("put", name, case.file(b"late")),
@@ -112,17 +113,14 @@ def check_conditions(case):
     case.expect("renewed with the old tag", again.err, "EEXIST")
     case.age(name)
     etag = case.driver.run("head", name).etag
-    wrong, = in_one(case, ("delete", name), options=['--match="other"'])
-    case.expect("another's lease is not deleted", wrong.err, "EEXIST")
-    right, = in_one(case, ("delete", name), options=[f"--match={etag}"])
-    case.expect("the lease deleted", right.err, "0")
+    case.expect("the lease deleted", case.driver.run("delete", name).err, "0")
     gone, = in_one(case, ("put", name, case.file(b"none")), options=[f"--match={etag}"])
     case.expect("a lease that is gone is not renewed", gone.err in ("EEXIST", "ENOENT"), True)
     case.expect("and not made", case.driver.run("head", name).err, "ENOENT")
 
 
 def check_race(case):
-    """Of several hosts one gets the lease, also where the server looks for an object before it reads the body."""
+    """Of several hosts one gets the lease; more than one where the server looks for an object before it writes."""
     name, contents = "gsymfs1/cd/race.lease", [b"host %d" % i for i in range(6)]
     paths = []
     for i, content in enumerate(contents):
@@ -130,12 +128,11 @@ def check_race(case):
         paths[i].write_bytes(content)
     runs = [case.driver.start("probe", "--", "put", name, path, options=["--absent"]) for path in paths]
     errs = [case.driver.finish(run)[1].err for run in runs]
-    case.expect("winners of a race", errs.count("0"), 1)
+    case.expect("winners of a race", errs.count("0") >= 1 if isinstance(case.server, Apache) else errs.count("0") == 1, True)
     case.expect("losers of a race", set(errs) - {"0", "EEXIST", "EAGAIN"}, set())
     if errs.count("0") == 1:
         case.expect("the winner's lease", case.get(name)[1], contents[errs.index("0")])
     case.driver.run("delete", name)
-    case.expect("guards left", list(case.server.root.rglob("*.guard")), [])
 
 
 def check_threads(case):
@@ -146,61 +143,34 @@ def check_threads(case):
     case.driver.run("delete", name)
 
 
-def check_left_guard(case):
-    """It keeps other hosts away for a second."""
-    name = "gsymfs1/cd/left.lease"
-    left = case.server.root / "store" / f"{name}.guard"
-    left.mkdir(mode=0o777)
-    case.server.hand_over()
-    reply, = in_one(case, ("put", name, case.file(b"after a crash")), options=["--absent"])
-    case.expect("a guard of a host that crashed", (reply.err, left.exists()), ("0", False))
+def check_no_conditions(case):
+    """Objects are replaced, and there is no lease."""
+    case.expect("no conditions", case.driver.run("probe").probe, 0)
+    case.expect("left by the probe", case.left(), [])
+    name = "gsymfs1/ab/ab00.gsym"
+    for content in (b"one", b"two"):
+        case.expect("written", case.put(name, content, "--absent").err in ("0", "EOPNOTSUPP"), True)
+        case.expect("written on no condition", case.put(name, content).err, "0")
+    case.expect("the last", case.get(name)[1], b"two")
     case.driver.run("delete", name)
+    case.kept.append("no conditions")
 
 
-def listed(case, beginning, *options):
-    path = case.directory / "list"
-    reply = case.driver.run("list", beginning, path, options=options)
-    lines = [line.split("\t") for line in path.read_text().splitlines()]
-    lines = [line for line in lines if not line[0].startswith("gsymfs1/probe-")]  # of a client, at any time
-    return reply, {name: int(size) for name, size, _ in lines}, [int(time) for _, _, time in lines]
-
-
-def check_lists(case):
-    reply, names, _ = listed(case, "gsymfs1/ff/")
-    case.expect("list of nothing", (reply.err, names), ("0", {}))
-    objects = {"gsymfs1/ab/ab00.gsym": 3, "gsymfs1/ab/ab00.lease": 4, "gsymfs1/ab/abff.gsym": 5, "gsymfs1/cd/cd00.gsym": 6}
-    for name, size in objects.items():
-        case.put(name, b"x" * size)
-    (case.server.root / "store/gsymfs1/ab/Foreign & <file>").write_bytes(b"x")
-    for beginning in ("", "gsymfs1/", "gsymfs1/ab/", "gsymfs1/ab/ab00", "gsymfs1/c", "gsymfs1/ab/ab00.gsym", "other"):
-        reply, names, times = listed(case, beginning)
-        case.expect(f"list of '{beginning}'", (reply.err, names),
-                    ("0", {name: size for name, size in objects.items() if name.startswith(beginning)}))
-        case.expect("times of a list", all(abs(time - reply.now) < 120 for time in times), True)
-    reply = listed(case, "gsymfs1/", "--max=30")[0]
-    case.expect("a long list", reply.err, "EFBIG")
-    case.kept.append("PROPFIND")
-
-
-def check_server(kind, program, title, lists=True, **settings):
+def check_server(kind, program, title, conditions=True, **settings):
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         with kind(f"{directory}/server", **settings) as server:
             case = Case(title, Driver(program, server.url), server, directory)
-            check_probe(case)
+            if conditions:
+                check_probe(case)
+                check_conditions(case)
+                check_race(case)
+            else:
+                check_no_conditions(case)
             check_objects(case)
             check_large(case)
-            check_conditions(case)
-            check_race(case)
             if Path(program).name == "engine_driver":
                 check_threads(case)
-            if kind == Apache:
-                check_left_guard(case)
-            if lists:
-                check_lists(case)
-            else:
-                case.expect("no lists", listed(case, "")[0].err, "EOPNOTSUPP")
-                case.kept.append("no list")
             print(f"{title:20} {', '.join(case.kept)}")
 
 
@@ -217,7 +187,6 @@ def check_read_only(program):
             case.expect("put", case.put("other", b"x").err, "EACCES")
             case.expect("put on a condition", case.put("other", b"x", "--absent").err, "EACCES")
             case.expect("delete", case.driver.run("delete", "entry").err, "EACCES")
-            case.expect("list", listed(case, "")[0].err, "EOPNOTSUPP")
             case.expect("probe", case.driver.run("probe").err, "EACCES")
 
 
@@ -261,7 +230,6 @@ def check_tls(program):
         make_certificates(keys)
         with Nginx(f"{directory}/server", tls=keys) as server:
             case = Case("TLS", Patient(program, server.url, f"--ca={keys}/ca.pem"), server, directory)
-            check_probe(case)
             check_objects(case)
             plain = Patient(program, server.url)
             refused = plain.run("head", ENTRY)
@@ -317,9 +285,7 @@ def main():
         skip(f"not installed: Debian packages {' '.join(missing)}")
     check_server(Apache, program, "Apache")
     check_server(Lighttpd, program, "lighttpd")
-    check_server(Nginx, program, "nginx", lists=False)
-    if Nginx.module.exists():
-        check_server(Nginx, program, "nginx with PROPFIND", extension=True)
+    check_server(Nginx, program, "nginx", conditions=False)
     check_read_only(program)
     check_tls(program)
     check_secrets(program)

@@ -13,7 +13,6 @@ import time
 import urllib.parse
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from xml.sax.saxutils import escape
 
 AUTHORIZATION = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, ?"
                            r"SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})")
@@ -101,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
             if self.server.faults:
                 raise Refused(*self.server.faults.pop(0))
             with self.server.lock:
-                self.act(self.server.objects[bucket], name, dict(urllib.parse.parse_qsl(url.query)), body)
+                self.act(self.server.objects[bucket], name, body)
         except Refused as refused:
             self.reply(refused.status, f"<?xml version=\"1.0\"?>\n<Error><Code>{refused.code}</Code>"
                        f"<Message>m</Message></Error>".encode(), {"Content-Type": "application/xml"})
@@ -131,10 +130,7 @@ class Handler(BaseHTTPRequestHandler):
         if match and match != (objects[name][1].strip('"') if self.server.bare else objects[name][1]):
             raise Refused(412, "PreconditionFailed")
 
-    def act(self, objects, name, query, body):
-        if self.command == "GET" and not name:
-            self.list_objects(objects, query)
-            return
+    def act(self, objects, name, body):
         if self.server.conditions:
             self.check_conditions(objects, name)
         elif self.headers.get("if-none-match") and not self.server.ignores:
@@ -152,23 +148,6 @@ class Handler(BaseHTTPRequestHandler):
             body, etag, modified = objects[name]
             self.reply(200, body, {"ETag": etag, "Last-Modified": formatdate(modified, usegmt=True)})
 
-    def list_objects(self, objects, query):
-        if query.get("list-type") != "2":
-            raise Refused(400, "InvalidArgument")
-        names = sorted(name for name in objects if name.startswith(query.get("prefix", "")))
-        after = query.get("continuation-token")
-        if after:  # opaque, and with bytes that have to be escaped
-            names = [name for name in names if name > bytes.fromhex(after.strip("+/=&<")).decode()]
-        page, rest = names[:self.server.page], names[self.server.page:]
-        entries = "".join(
-            f"<Contents><Key>{escape(name)}</Key><LastModified>{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(objects[name][2]))}"
-            f".000Z</LastModified><ETag>{escape(objects[name][1], {chr(34): '&quot;'})}</ETag><Size>{len(objects[name][0])}</Size>"
-            f"</Contents>" for name in page)
-        token = f"<NextContinuationToken>{escape('+/=&<' + page[-1].encode().hex())}</NextContinuationToken>" if rest else ""
-        self.reply(200, f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-                   f"<IsTruncated>{str(bool(rest)).lower()}</IsTruncated>{token}{entries}</ListBucketResult>".encode(),
-                   {"Content-Type": "application/xml"})
-
 
 def parse_stamp(stamp):
     import calendar
@@ -185,11 +164,10 @@ class S3Server(ThreadingHTTPServer):
         self.endpoint = f"http://127.0.0.1:{self.server_address[1]}"
         self.log = []            # command, path, headers
         self.faults = []         # status and code of the next requests
-        self.page = 1000         # objects of a list's page
         self.skew = 0            # seconds that its clock is ahead
         self.conditions = True   # keeps If-Match and If-None-Match
         self.ignores = False     # if it does not, says nothing
-        self.bare = False        # compares tags without quotes, and deletes on any condition, as Ceph
+        self.bare = False        # compares tags without quotes, as Ceph
 
     def handle_error(self, request, client_address):
         """A client that wants no more of an object resets the connection."""

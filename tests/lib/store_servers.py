@@ -153,9 +153,8 @@ $HTTP["url"] =~ "^/store/" {{
 
 
 class Nginx(Server):
-    """Settings: extension: with PROPFIND; tls: a directory with server.pem, server.key and ca.pem."""
-    program, package = "nginx", "nginx-light libnginx-mod-http-dav-ext"
-    module = Path("/usr/lib/nginx/modules/ngx_http_dav_ext_module.so")
+    """Settings: tls: a directory with server.pem, server.key and ca.pem."""
+    program, package = "nginx", "nginx-light"
 
     @property
     def scheme(self):
@@ -176,13 +175,9 @@ class Nginx(Server):
 
     def config(self):
         d = self.directory
-        extended = self.settings.get("extension") and self.module.exists()
-        load = f"load_module {self.module};" if extended else ""
-        lists = "dav_ext_methods PROPFIND OPTIONS;" if extended else ""
         temp = "\n".join(f"  {kind}_temp_path {d}/temp/{kind};"
                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         return f"""
-{load}
 daemon off;
 pid {d}/temp/pid;
 worker_processes 1;
@@ -195,8 +190,7 @@ http {{
     listen 127.0.0.1:{self.port}{" ssl" if "tls" in self.settings else ""};{self.tls()}
     root {self.root};
     location / {{
-      dav_methods PUT DELETE MKCOL COPY MOVE;
-      {lists}
+      dav_methods PUT DELETE MKCOL;
     }}
     location /bearer/ {{
       if ($http_authorization != "Bearer the-token") {{ return 401; }}

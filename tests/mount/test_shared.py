@@ -78,16 +78,6 @@ class SharedTest(StoreTest):
         self.assertLessEqual(8, sum(self.conversions(mnt) for mnt in mounts))
         self.assertLessEqual(sum(self.conversions(mnt) for mnt in mounts), 24)
 
-    def test_layout_of_bazel(self):
-        self.expect_converted("shared_layout=bazel")
-        wait_until(lambda: glob.glob(os.path.join(self.shared, "ac", "*")), "the object")
-        (path,) = [name for name in os.listdir(os.path.join(self.shared, "ac")) if not name.startswith(".")]
-        self.assertRegex(path, "^[0-9a-f]{64}$")
-        mnt = self.host("shared_layout=bazel")
-        self.answer(mnt)
-        self.assertEqual(self.shares(mnt, "hit"), 1)
-        self.assertIn("shared_leases\tno", self.read("status", mnt=mnt))
-
     def test_other_place_and_owner(self):
         """That a file may be read is each host's own affair."""
         want = self.answer(self.expect_converted())

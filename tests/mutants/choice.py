@@ -25,7 +25,7 @@ FILTER = ("filter*", "log_formats", "map_line", "memory_map", "pattern", "pendin
           "symbol_match", "golden", "logs", "log samples", "log table", "stacks", "core files",
           "fuzz-filter", "mount-log")
 STORE = ("store_key", "store_object", "store_trust", "lease", "breaker", "store-*", "file_digest", "golden store", "store faults",
-         "store engines", "store process", "store S3", "fuzz-store_object", "fuzz-xml")
+         "store engines", "store process", "store S3", "fuzz-store_object")
 MOUNT = ("mount-lookup", "mount-interface", "mount-read", "mount-daemon", "mount-batch", "mount-access", "mount-source",
          "mount-scan", "mount-cache", "mount-by_path", "mount-odd", "mount-worker")
 

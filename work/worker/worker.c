@@ -120,7 +120,7 @@ static bool fragment_valid(const struct worker_fragment *m)
 
 static bool store_valid(const struct worker_store *m)
 {
-	return m->bazel <= 1 && *m->address && terminated(m->address, sizeof(m->address)) &&
+	return *m->address && terminated(m->address, sizeof(m->address)) &&
 	       terminated(m->bearer_file, sizeof(m->bearer_file)) &&
 	       terminated(m->netrc_file, sizeof(m->netrc_file)) &&
 	       terminated(m->cert_file, sizeof(m->cert_file)) &&
@@ -128,7 +128,7 @@ static bool store_valid(const struct worker_store *m)
 }
 
 /* A relative path whose components begin with no '.', so that none is "." or "..", or hidden. */
-static bool object_name_valid(const char *name, bool is_prefix)
+static bool object_name_valid(const char *name)
 {
 	bool begins = true;
 	for (const char *at = name; *at; at++) {
@@ -138,7 +138,7 @@ static bool object_name_valid(const char *name, bool is_prefix)
 			return false;
 		begins = *at == '/';
 	}
-	return is_prefix || !begins;
+	return !begins;
 }
 
 /* Becomes a line of HTTP's header. */
@@ -158,7 +158,7 @@ static bool request_valid(const struct worker_request *m)
 		return false;
 	if (!terminated(m->name, sizeof(m->name)) || !etag_valid(m->etag, sizeof(m->etag)))
 		return false;
-	return object_name_valid(m->name, m->operation >= WORKER_STORE_LIST) &&
+	return (m->operation == WORKER_STORE_PROBE || object_name_valid(m->name)) &&
 	       (m->condition != WORKER_STORE_IF_MATCH || *m->etag);
 }
 

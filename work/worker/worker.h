@@ -300,8 +300,6 @@ struct worker_fork {
 /* Where a store is: struct store_options. Empty text: not set. */
 struct worker_store {
 	struct worker_header head;
-	uint32_t bazel; /* 0 or 1 */
-	uint32_t pad;
 	char address[WORKER_STORE_PATH];
 	char bearer_file[WORKER_STORE_PATH];
 	char netrc_file[WORKER_STORE_PATH];
@@ -312,8 +310,7 @@ struct worker_store {
 
 /* Values of enum store_operation, of which this room knows nothing, and one more. */
 enum {
-	WORKER_STORE_LIST = 4,
-	WORKER_STORE_PROBE = 5, /* whether STORE_IF_ABSENT holds: size of the reply is 0 or 1 */
+	WORKER_STORE_PROBE = 4, /* whether conditions hold: size of the reply is 0 or 1 */
 
 	WORKER_STORE_IF_MATCH = 2, /* the last of enum store_condition */
 };
@@ -326,7 +323,7 @@ struct worker_request {
 	uint64_t size;
 	uint32_t object; /* 0 or 1 */
 	uint32_t ms;     /* limit of the whole; not 0 */
-	/* [0-9a-z./-], relative, no component empty or beginning with '.'; empty: only of a list or probe */
+	/* [0-9a-z./-], relative, no component empty or beginning with '.'; empty: of a probe */
 	char name[WORKER_STORE_NAME];
 	char etag[WORKER_STORE_ETAG]; /* printable ASCII; not empty if that is the condition */
 };

@@ -114,8 +114,6 @@ Options:
       --key-file=FILE         HTTPS: the key of the certificate, PEM
       --ca-file=FILE          HTTPS: certificates of authorities, PEM, instead of
                               the system's
-      --layout=gsymfs|bazel   names of objects: gsymfs1/XX/KEY.gsym (default), or
-                              ac/KEY
   -h, --help                  print this help
   -V, --version               print the version
 

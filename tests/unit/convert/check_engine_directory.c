@@ -1,4 +1,4 @@
-/* A directory as a store: opening, reading and listing it, the server's time, and what a probe says. */
+/* A directory as a store: opening, reading it, the server's time, and what a probe says. */
 #include "engine_directory_fixture.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ ENGINE_TEST(uses)
 		{NOW - DAY - 1, {CALL_FUTIMENS, .err = EPERM}, STORE_GET, 0, 0},
 		{NOW, {NO_CALL}, STORE_GET, 0, 0},
 	};
-	RUN(0, STORE_LIST, "");
+	RUN(-ENOENT, STORE_HEAD, "none");
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		char name[8];
 		snprintf(name, sizeof(name), "%u", (unsigned)i);
@@ -219,34 +219,6 @@ ENGINE_TEST(no_name)
 	}
 }
 
-/* ---- Lists ---- */
-
-ENGINE_TEST(lists)
-{
-	const char old[] = ".tmp-0000000000000abc";
-	write_object("ab/x", "text", 4, 1000);
-	write_object("ac/y", "text", 4, 1001);
-	write_object(old, "text", 4, NOW - DAY - 1);
-	EVENT(CALL_OPENAT, .err = EROFS); /* of the clock: it is not known what is old */
-	assert_int_equal(RUN(0, STORE_LIST, "")->now, 0);
-	assert_non_null(read_object_text(old));
-	world.ms += ASK_MS + 1;
-	const struct store_reply *reply = RUN(0, STORE_LIST, "ab/");
-	assert_int_equal(reply->now, NOW);
-	assert_int_equal(reply->size, strlen("ab/x\t4\t1000\n"));
-	assert_string_equal(received_bytes(), "ab/x\t4\t1000\n");
-	assert_int_equal(n_begun, 1);
-	assert_int_equal(begun_size, 0);
-	assert_null(read_object_text(old));
-	RUN(0, STORE_LIST, "ab/", .most = 12);
-	RUN(-EFBIG, STORE_LIST, "ab/", .most = 11);
-	RUN(-ETIMEDOUT, STORE_LIST, "ab/", .at_begin = pass_limit);
-	RUN(-ECANCELED, STORE_LIST, "ab/", .at_begin = cancel);
-	atomic_store(&is_canceled, false);
-	EVENT(CALL_OPENAT, .err = EIO);
-	RUN(-EREMOTEIO, STORE_LIST, "ab/");
-}
-
 /* ---- Where it is ---- */
 
 static char away[80];
@@ -259,7 +231,6 @@ ENGINE_TEST(replaced)
 	assert_string_equal(RUN(-ESTALE, STORE_HEAD, "a")->text, "the directory was replaced or removed");
 	assert_int_equal(mkdir(store_path, 0700), 0);
 	RUN(-ESTALE, STORE_HEAD, "a");
-	RUN(-ESTALE, STORE_LIST, "a");
 	assert_int_equal(rmdir(store_path), 0);
 	assert_int_equal(rename(away, store_path), 0);
 	RUN(0, STORE_HEAD, "a");

@@ -77,9 +77,6 @@ TEST(reading)
 		{{HEAD("a")}, {{"HEAD a", 204}}, {-EREMOTEIO, .text = "HTTP 204"}},
 		{{HEAD("a")}, {{"HEAD a", .err = -EHOSTUNREACH}}, {-EHOSTUNREACH, .text = "no answer"}},
 		{{HEAD("a.lease")}, {{"HEAD a.lease; Cache-Control: no-cache", 200}}, {0}},
-		{{LIST("b")},
-		 {{"PROPFIND  <text>; Depth: 1; Content-Type: application/xml", 405}},
-		 {-EOPNOTSUPP, .text = "HTTP 405, the server has no lists"}},
 	};
 	open_one();
 	RUN_ROWS(rows);
@@ -113,7 +110,7 @@ TEST(invalid)
 	close_engine();
 }
 
-/* ---- Writing where the server evaluates conditions, and before that was tried ---- */
+/* ---- Writing ---- */
 
 TEST(writing)
 {
@@ -181,8 +178,7 @@ TEST(deleting)
 {
 	static const struct transfer_row rows[] = {
 		{{DEL("a")}, {{"DELETE a", 204, .now = 50}}, {.now = 50}},
-		{{DEL("a"), MATCH}, {{"DELETE a; If-Match: t", 200}}, {0}},
-		{{DEL("a"), MATCH}, {{"DELETE a; If-Match: t", 412}}, {-EEXIST}},
+		{{DEL("a")}, {{"DELETE a", 200}}, {0}},
 		{{DEL("a")}, {{"DELETE a", 404, .now = 50}}, {-ENOENT, .now = 50}},
 		{{DEL("a")},
 		 {{"DELETE a", 300}},
@@ -191,6 +187,58 @@ TEST(deleting)
 	};
 	open_one();
 	RUN_ROWS(rows);
+	close_engine();
+}
+
+/* ---- Probes ---- */
+
+#define TRY_ABSENT "PUT " PROBE " <>; If-None-Match: *"
+#define TRY_MATCH  "PUT " PROBE " <>; If-Match: \"00000000000000000000000000000000\""
+#define MADE                                     \
+	{                                        \
+		TRY_ABSENT, 201, .etag = "\"e\"" \
+	}
+#define REMOVE                                  \
+	{                                       \
+		"DELETE " PROBE, 204, .now = 99 \
+	}
+
+/* Conditions are of use only if both hold. */
+TEST(probing)
+{
+	static const struct {
+		struct scripted script[SCRIPT_MAX];
+		int want;
+		const char *text;
+	} table[] = {
+		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, 412}, REMOVE}, 1, ""},
+		{{{TRY_ABSENT, 409},
+		  {"MKCOL gsymfs1/", 201},
+		  MADE,
+		  {TRY_ABSENT, 412},
+		  {TRY_MATCH, 412},
+		  REMOVE},
+		 1,
+		 "HTTP 409, conflict"},
+		{{MADE, MADE, REMOVE}, 0, ""},
+		{{MADE, {TRY_ABSENT, 501}, REMOVE}, 0, "HTTP 501, not implemented"},
+		{{{TRY_ABSENT, 400}, REMOVE}, 0, "HTTP 400"},
+		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, 201, .etag = "\"f\""}, REMOVE}, 0, ""},
+		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, 501}, REMOVE}, 0, "HTTP 501, not implemented"},
+		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, .err = -ETIMEDOUT}, REMOVE}, -ETIMEDOUT, "no answer"},
+		{{{TRY_ABSENT, 403}, REMOVE}, -EACCES, "HTTP 403, not permitted"},
+		{{MADE, {TRY_ABSENT, .err = -ETIMEDOUT}, {"DELETE " PROBE, 403}}, -ETIMEDOUT, "no answer"},
+	};
+	open_one();
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		probe_engine(table[i].script, table[i].want);
+		if (table[i].want != 1)
+			assert_string_equal(probed.text, table[i].text);
+		assert_int_equal(probed.now, 0); /* nothing is said of the end of its object */
+	}
+	has_no_random = true;
+	probe_engine(NULL, -ENOSYS);
+	has_no_random = false;
 	close_engine();
 }
 

@@ -1,4 +1,4 @@
-/* What the engines of stores on servers have in common: addresses, names, statuses, bodies and lists. */
+/* What the engines of stores on servers have in common: addresses, names, statuses and bodies. */
 #include "store/transfer/http_store.h"
 
 #include <errno.h>
@@ -56,19 +56,18 @@ ssize_t __wrap_getrandom(void *to, size_t size, unsigned flags)
 
 TEST(addresses)
 {
-	static const char *const rows[][3] = {
-		/* given, without slashes at its end, path */
-		{"http://h", "http://h", ""},
-		{"https://h/", "https://h", ""},
-		{"http://h:80/a//", "http://h:80/a", "/a"},
-		{"https://[::1]/a/b%20", "https://[::1]/a/b%20", "/a/b%20"},
-		{"https://h/https://x", "https://h/https://x", "/https://x"},
+	static const char *const rows[][2] = {
+		/* given, without slashes at its end */
+		{"http://h", "http://h"},
+		{"https://h/", "https://h"},
+		{"http://h:80/a//", "http://h:80/a"},
+		{"https://[::1]/a/b%20", "https://[::1]/a/b%20"},
+		{"https://h/https://x", "https://h/https://x"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char *address = NULL;
 		assert_int_equal(http_address_make(rows[i][0], &address, NULL), 0);
 		assert_string_equal(address, rows[i][1]);
-		assert_string_equal(http_address_path(address), rows[i][2]);
 		free(address);
 	}
 }
@@ -118,22 +117,11 @@ static bool is_valid(enum store_operation operation, const char *name, enum stor
 
 TEST(transfers)
 {
-	char etag[STORE_ETAG_SIZE + 1], name[STORE_NAME_SIZE + 1];
+	char etag[STORE_ETAG_SIZE + 1];
 	assert_true(is_valid(STORE_GET, "a/b", STORE_ALWAYS, NULL));
 	assert_false(is_valid(STORE_GET, "a/", STORE_ALWAYS, NULL));
 	assert_false(is_valid(STORE_PUT, "", STORE_ALWAYS, NULL));
 	assert_true(is_valid(STORE_PUT, "a", STORE_IF_ABSENT, ""));
-	/* The beginning of a name. */
-	assert_true(is_valid(STORE_LIST, "", STORE_ALWAYS, NULL));
-	assert_true(is_valid(STORE_LIST, "a/", STORE_ALWAYS, NULL));
-	assert_true(is_valid(STORE_LIST, "a/.", STORE_ALWAYS, NULL));
-	assert_false(is_valid(STORE_LIST, "a//", STORE_ALWAYS, NULL));
-	assert_false(is_valid(STORE_LIST, "../", STORE_ALWAYS, NULL));
-	assert_false(is_valid(STORE_LIST, "a_", STORE_ALWAYS, NULL));
-	snprintf(name, sizeof(name), "%0*d", STORE_NAME_SIZE - 2, 7);
-	assert_true(is_valid(STORE_LIST, name, STORE_ALWAYS, NULL));
-	snprintf(name, sizeof(name), "%0*d", STORE_NAME_SIZE - 1, 7);
-	assert_false(is_valid(STORE_LIST, name, STORE_ALWAYS, NULL)); /* no name begins like this */
 	/* Tags go into a header. */
 	assert_true(is_valid(STORE_PUT, "a", STORE_IF_MATCH, "!\"~"));
 	assert_false(is_valid(STORE_PUT, "a", STORE_IF_MATCH, NULL));
@@ -148,17 +136,17 @@ TEST(transfers)
 	assert_false(is_valid(STORE_PUT, "a", STORE_IF_MATCH, etag));
 }
 
-TEST(random_names)
+TEST(names_of_probes)
 {
-	char name[STORE_NAME_SIZE], prefix[STORE_NAME_SIZE];
-	assert_int_equal(http_random_name("a/", ".b", name), 0);
-	assert_string_equal(name, "a/0a0a0a0a0a0a0a0a.b");
-	snprintf(prefix, sizeof(prefix), "%0*d", STORE_NAME_SIZE - 1 - 16 - 2, 7);
-	assert_int_equal(http_random_name(prefix, ".b", name), 0);
-	assert_int_equal(strlen(name), STORE_NAME_SIZE - 1);
-	assert_int_equal(http_random_name(prefix, ".bc", name), -EINVAL);
+	char name[STORE_NAME_SIZE];
+	struct transfer transfer = {.operation = STORE_GET, .size = 1};
+	assert_int_equal(http_probe_name(&transfer, name), 0);
+	assert_string_equal(name, "gsymfs1/probe-0a0a0a0a0a0a0a0a");
+	assert_ptr_equal(transfer.name, name);
+	assert_int_equal(transfer.operation, STORE_PUT);
+	assert_int_equal(transfer.size, 0);
 	random_bytes = -1;
-	assert_int_equal(http_random_name("a/", ".b", name), -ENOSYS);
+	assert_int_equal(http_probe_name(&transfer, name), -ENOSYS);
 	random_bytes = sizeof(uint64_t);
 }
 
@@ -229,7 +217,7 @@ TEST(replies)
 	assert_string_equal(transfer.reply.etag, "new");
 }
 
-/* ---- Bodies and lists ---- */
+/* ---- Bodies ---- */
 
 TEST(bodies)
 {
@@ -259,52 +247,5 @@ TEST(bodies)
 	transfer.fd = -1;
 	assert_int_equal(request.receive(request.user, "h", 1), -EBADF);
 	assert_string_equal(transfer.reply.text, "cannot write what was received: Bad file descriptor");
-	fclose(file);
-}
-
-TEST(lists)
-{
-	struct text_buf buf = {0};
-	struct transfer transfer = {.size = 1 << 20};
-	struct http_task task = {.transfer = &transfer};
-	struct store_listing listing = {.task = &task, .buf = &buf};
-	char text[64] = "";
-	FILE *file = tmpfile();
-	assert_non_null(file);
-	transfer.fd = fileno(file);
-	assert_int_equal(store_listing_add(&listing, "a/b", 12, 1000), 0);
-	assert_int_equal(store_listing_add(&listing, "c", 0, 1), 0);
-	assert_int_equal(store_listing_add(&listing, "d", 1, -5), 0);
-	assert_int_equal(lseek(transfer.fd, 0, SEEK_END), 0); /* not written one by one */
-	assert_int_equal(store_listing_end(&listing), 0);
-	static const char want[] = "a/b\t12\t1000\nc\t0\t1\nd\t1\t0\n";
-	assert_int_equal(transfer.reply.size, sizeof(want) - 1);
-	assert_int_equal(pread(transfer.fd, text, sizeof(text) - 1, 0), sizeof(want) - 1);
-	assert_string_equal(text, want);
-	/* As large as it may be, in several pieces. */
-	char name[101];
-	snprintf(name, sizeof(name), "%0100d", 7);
-	enum { LINE = 100 + 5, LINES = 2000 };
-	listing.n = 0;
-	transfer.size = (uint64_t)LINES * LINE;
-	for (unsigned i = 0; i < LINES; i++)
-		assert_int_equal(store_listing_add(&listing, name, 1, 2), 0);
-	assert_in_range(listing.n, 64 * 1024, transfer.size - 1); /* most of it was written before the end */
-	assert_int_equal(store_listing_end(&listing), 0);
-	assert_int_equal(transfer.reply.size, transfer.size);
-	assert_int_equal(lseek(transfer.fd, 0, SEEK_END), transfer.size);
-	assert_int_equal(store_listing_add(&listing, "x", 1, 2), -EFBIG);
-	assert_string_equal(transfer.reply.text, "the list is larger than expected");
-	text_reset(&buf);
-	/* It cannot be written. */
-	listing.n = 0;
-	transfer.fd = -1;
-	assert_int_equal(store_listing_add(&listing, "x", 1, 2), 0);
-	assert_int_equal(store_listing_end(&listing), -EBADF);
-	assert_string_equal(transfer.reply.text, "cannot write the list: Bad file descriptor");
-	buf.failed = true;
-	assert_int_equal(store_listing_add(&listing, "x", 1, 2), -ENOMEM);
-	assert_string_equal(transfer.reply.text, "cannot write the list: Cannot allocate memory");
-	text_deinit(&buf);
 	fclose(file);
 }

@@ -243,11 +243,6 @@ TEST(names_of_objects)
 		strcpy(m.name, good[i]);
 		take(&m, sizeof(m));
 	}
-	m.operation = WORKER_STORE_LIST;
-	strcpy(m.name, "gsymfs1/");
-	take(&m, sizeof(m));
-	strcpy(m.name, "../");
-	refuse(&m, sizeof(m));
 	memset(m.name, 'x', sizeof(m.name));
 	refuse(&m, sizeof(m));
 }
@@ -255,7 +250,7 @@ TEST(names_of_objects)
 TEST(store_messages)
 {
 	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
-	struct worker_store nowhere = {.head = store.head}, bazel = store, endless = store;
+	struct worker_store nowhere = {.head = store.head}, endless = store;
 	struct worker_request operation = store_request(), condition = operation, object = operation,
 			      no_limit = operation, no_tag = operation, line = operation;
 	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}, .etag = "\"a\""};
@@ -266,7 +261,6 @@ TEST(store_messages)
 	take(&reply, sizeof(reply));
 	take(&cancel, sizeof(cancel));
 	take(&begun, sizeof(begun));
-	bazel.bazel = 2;
 	memset(endless.ca_file, 'x', sizeof(endless.ca_file));
 	operation.operation = WORKER_STORE_PROBE + 1;
 	condition.condition = WORKER_STORE_IF_MATCH + 1;
@@ -278,7 +272,6 @@ TEST(store_messages)
 	strcpy(header.etag, "a b");
 	memset(text.text, 'x', sizeof(text.text));
 	refuse(&nowhere, sizeof(nowhere));
-	refuse(&bazel, sizeof(bazel));
 	refuse(&endless, sizeof(endless));
 	refuse(&operation, sizeof(operation));
 	refuse(&condition, sizeof(condition));
@@ -472,7 +465,6 @@ TEST(texts_of_answers)
 TEST(bounds_of_stores)
 {
 	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
-	static const struct bound numbers[] = {BOUND(worker_store, bazel, 1)};
 	static const struct bound texts[] = {
 		BOUND(worker_store, address, 1),    BOUND(worker_store, bearer_file, 1),
 		BOUND(worker_store, netrc_file, 1), BOUND(worker_store, cert_file, 1),
@@ -484,7 +476,6 @@ TEST(bounds_of_stores)
 	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}};
 	static const struct bound replied[] = {BOUND(worker_reply, error, 4095)};
 	static const struct bound said[] = {BOUND(worker_reply, etag, 1), BOUND(worker_reply, text, 1)};
-	assert_bounds(&store, sizeof(store), numbers, COUNT(numbers));
 	assert_terminated(&store, sizeof(store), texts, COUNT(texts));
 	assert_bounds(&request, sizeof(request), asked, COUNT(asked));
 	assert_terminated(&request, sizeof(request), tags, COUNT(tags));
@@ -500,11 +491,11 @@ TEST(bounds_of_stores)
 		else
 			refuse(&reply, sizeof(reply));
 	}
-	/* Only of a list or a probe. */
+	/* Only of a probe. */
 	for (uint32_t operation = 0; operation <= WORKER_STORE_PROBE; operation++) {
 		request.operation = operation;
 		request.name[0] = 0;
-		if (operation >= WORKER_STORE_LIST)
+		if (operation == WORKER_STORE_PROBE)
 			take(&request, sizeof(request));
 		else
 			refuse(&request, sizeof(request));

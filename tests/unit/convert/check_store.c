@@ -67,13 +67,10 @@ TEST(get_and_put)
 	fixture_close(&f);
 }
 
-static int delete_object(struct store *store, const char *name, const char *etag)
+static int delete_object(struct store *store, const char *name)
 {
 	struct store_reply reply;
-	const struct store_request request = {.operation = STORE_DELETE,
-					      .condition = etag ? STORE_IF_MATCH : STORE_ALWAYS,
-					      .name = name,
-					      .etag = etag};
+	const struct store_request request = {.operation = STORE_DELETE, .name = name};
 	store_do(store, &request, SOON_MS, &reply);
 	return reply.err;
 }
@@ -91,11 +88,9 @@ TEST(conditions)
 	assert_int_equal(put(f.store, "a/x", "3", STORE_IF_MATCH, first.etag, NULL), -EEXIST);
 	assert_int_equal(head(f.store, "a/x", &third), 0);
 	assert_string_equal(third.etag, second.etag);
-	assert_int_equal(delete_object(f.store, "a/x", first.etag), -EEXIST);
-	assert_int_equal(delete_object(f.store, "a/x", second.etag), 0);
-	assert_int_equal(delete_object(f.store, "a/x", second.etag), -ENOENT);
-	assert_int_equal(delete_object(f.store, "a/x", NULL), -ENOENT);
-	assert_int_equal(delete_object(f.store, "b/x", NULL), -ENOENT);
+	assert_int_equal(delete_object(f.store, "a/x"), 0);
+	assert_int_equal(delete_object(f.store, "a/x"), -ENOENT);
+	assert_int_equal(delete_object(f.store, "b/x"), -ENOENT);
 	fixture_close(&f);
 }
 
@@ -194,64 +189,6 @@ TEST(stale_claim)
 		assert_int_equal(put(f.store, "x", "2", STORE_IF_MATCH, etag, &reply), round ? 0 : -EEXIST);
 	}
 	assert_int_equal(access(path, F_OK), -1);
-	fixture_close(&f);
-}
-
-/* ---- Lists ---- */
-
-static int list(struct store *store, const char *prefix, uint64_t most, int fd)
-{
-	struct store_reply reply;
-	const struct store_request request = {
-		.operation = STORE_LIST, .name = prefix, .fd = fd, .size = most};
-	assert_int_equal(ftruncate(fd, 0), 0);
-	store_do(store, &request, SOON_MS, &reply);
-	return reply.err;
-}
-
-static unsigned count_lines(int fd, const char *with)
-{
-	char text[4096] = "", *line, *rest = text;
-	unsigned n = 0;
-	assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
-	while ((line = strsep(&rest, "\n")) && *line)
-		n += strstr(line, with) == line;
-	return n;
-}
-
-TEST(lists)
-{
-	struct fixture f;
-	char path[512];
-	int fd = file_of("", 0);
-	fixture_open(&f);
-	assert_int_equal(list(f.store, "", 1000, fd), 0);
-	assert_true(file_is(fd, "", 0));
-	put(f.store, "gsymfs1/ab/abcd.gsym", "12", STORE_ALWAYS, NULL, NULL);
-	put(f.store, "gsymfs1/ab/abcd.lease", "1", STORE_ALWAYS, NULL, NULL);
-	put(f.store, "gsymfs1/cd/cdab.gsym", "123", STORE_ALWAYS, NULL, NULL);
-	put(f.store, "ac/abcd", "1", STORE_ALWAYS, NULL, NULL);
-	path_of(&f, "gsymfs1/ab/.tmp-0000000000000000", path);
-	close(open(path, O_CREAT | O_WRONLY, 0600));
-	path_of(&f, "gsymfs1/Other", path);
-	close(open(path, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(list(f.store, "", 10000, fd), 0);
-	assert_int_equal(count_lines(fd, ""), 4);
-	assert_int_equal(count_lines(fd, "gsymfs1/ab/abcd.gsym\t2\t"), 1);
-	assert_int_equal(list(f.store, "gsymfs1/", 10000, fd), 0);
-	assert_int_equal(count_lines(fd, ""), 3);
-	assert_int_equal(list(f.store, "gsymfs1/c", 10000, fd), 0);
-	assert_int_equal(count_lines(fd, "gsymfs1/cd/cdab.gsym\t3\t"), 1);
-	assert_int_equal(count_lines(fd, ""), 1);
-	assert_int_equal(list(f.store, "", 20, fd), -EFBIG);
-	/* What a host left that did not end is removed after a day. */
-	path_of(&f, "gsymfs1/ab/.tmp-0000000000000000", path);
-	assert_int_equal(access(path, F_OK), 0);
-	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	assert_int_equal(list(f.store, "", 10000, fd), 0);
-	assert_int_equal(access(path, F_OK), -1);
-	close(fd);
 	fixture_close(&f);
 }
 
@@ -595,10 +532,10 @@ TEST(abilities)
 	} while (!known.is_known);
 	assert_true(known.has_leases);
 	assert_false(known.is_read_only);
-	int fd = file_of("", 0); /* and nothing of it is left */
-	assert_int_equal(list(f.store, "", 1000, fd), 0);
-	assert_true(file_is(fd, "", 0));
-	close(fd);
+	char path[512]; /* and nothing of it is left */
+	path_of(&f, "", path);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
 	fixture_close(&f);
 }
 
@@ -635,8 +572,8 @@ TEST(stops)
 	assert_int_equal(get(f.store, "x", 100, fd, NULL), -ECANCELED);
 	assert_int_equal(head(f.store, "x", NULL), -ECANCELED);
 	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL),
-			 0);                                    /* what was converted is given */
-	assert_int_equal(delete_object(f.store, "x", NULL), 0); /* a lease is given back */
+			 0);                              /* what was converted is given */
+	assert_int_equal(delete_object(f.store, "x"), 0); /* a lease is given back */
 	/* What was to be written when the client ends, is; its result can be had later. */
 	const struct store_request request = {.operation = STORE_DELETE, .name = "y"};
 	struct store_reply reply;

@@ -151,22 +151,22 @@ TEST(starting)
 		struct worker_store config;
 		const char *credentials, *reply, *steps;
 	} table[] = {
-		{{.address = "/a"}, "c", "/a - - - - - 0", "limits 1024 0 all directory sandbox of /a"},
+		{{.address = "/a"}, "c", "/a - - - - -", "limits 1024 0 all directory sandbox of /a"},
 		{{.address = "http://h/a", .bearer_file = "b", .ca_file = "a"},
 		 "c",
-		 "http://h/a b - - - a 0",
+		 "http://h/a b - - - a",
 		 "limits 1024 0 all http sandbox with b - - - a -"},
-		{{.address = "https://h/a", .netrc_file = "n", .cert_file = "c", .key_file = "k", .bazel = 1},
+		{{.address = "https://h/a", .netrc_file = "n", .cert_file = "c", .key_file = "k"},
 		 NULL,
-		 "https://h/a - n c k - 1",
+		 "https://h/a - n c k -",
 		 "limits 1024 0 all http sandbox with - n c k - -"},
 		{{.address = "s3://bucket/a", .ca_file = "a"},
 		 "credentials",
-		 "s3://bucket/a - - - - a 0",
+		 "s3://bucket/a - - - - a",
 		 "limits 1024 0 all s3 sandbox with - - - - a credentials"},
 		{{.address = "s3://bucket/a"},
 		 NULL,
-		 "s3://bucket/a - - - - - 0",
+		 "s3://bucket/a - - - - -",
 		 "limits 1024 0 all s3 sandbox with - - - - - -"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -191,7 +191,7 @@ TEST(cannot_start)
 	with.open_err = -ELIBACC;
 	reply = open_store(&directory);
 	assert_int_equal(reply.error, ELIBACC);
-	assert_string_equal(reply.text, "/store - - - - - 0");
+	assert_string_equal(reply.text, "/store - - - - -");
 	expect_end_by_itself(1);
 	with.open_err = -EBADMSG;
 	reply = open_store(&directory);
@@ -231,7 +231,6 @@ TEST(transfers)
 		{STORE_HEAD, "tell", false, "1 0 'tell' '' no 17, " LIMITS},
 		{STORE_PUT, "tell", true, "2 0 'tell' '' file 17, " LIMITS},
 		{STORE_DELETE, "tell", false, "3 0 'tell' '' no 17, " LIMITS},
-		{STORE_LIST, "tell", true, "4 0 'tell' '' file 17, " LIMITS},
 		/* A probe writes. */
 		{WORKER_STORE_PROBE, "yes", false, "2 0 'yes' '' no 17, " LIMITS, 1},
 		{WORKER_STORE_PROBE, "no", false, "2 0 'no' '' no 17, " LIMITS, 0},

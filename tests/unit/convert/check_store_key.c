@@ -158,40 +158,34 @@ TEST(names)
 	struct store_key key, parsed;
 	char name[STORE_NAME_SIZE];
 	memcpy(key.digest, source_digest, sizeof(key.digest));
-	store_name(&key, STORE_CONVERSION, false, name);
+	store_name(&key, STORE_CONVERSION, name);
 	assert_string_equal(name, "gsymfs1/24/" SOURCE_HEX ".gsym");
 	assert_true(store_name_parse(name, &parsed));
 	assert_memory_equal(parsed.digest, key.digest, STORE_DIGEST);
-	store_name(&key, STORE_LEASE, false, name);
+	store_name(&key, STORE_LEASE, name);
 	assert_string_equal(name, "gsymfs1/24/" SOURCE_HEX ".lease");
 	assert_false(store_name_parse(name, &parsed));
-	store_name(&key, STORE_CONVERSION, true, name);
-	assert_string_equal(name, "ac/" SOURCE_HEX);
-	assert_true(store_name_parse(name, &parsed));
-	assert_memory_equal(parsed.digest, key.digest, STORE_DIGEST);
 }
 
 TEST(other_names)
 {
 	static const char *const others[] = {
 		"",
-		"ac/",
 		"gsymfs1/",
-		"ac/" SOURCE_HEX "0",
-		"ac/" SOURCE_HEX ".gsym",
-		"AC/" SOURCE_HEX,
+		"GSYMFS1/24/" SOURCE_HEX ".gsym",
 		"gsymfs1/zz/" SOURCE_HEX ".gsym",
 		"gsymfs1/00/" SOURCE_HEX ".gsym",
 		"gsymfs1/24/" SOURCE_HEX,
+		"gsymfs1/24/" SOURCE_HEX "0.gsym",
 		"gsymfs1/24/" SOURCE_HEX ".gsym.tmp",
 		"gsymfs2/24/" SOURCE_HEX ".gsym",
-		"ac/000102030405060708090A0b0c0d0e0f000102030405060708090a0b0c0d0e0f",
+		"gsymfs1/00/000102030405060708090A0b0c0d0e0f000102030405060708090a0b0c0d0e0f.gsym",
 	};
 	struct store_key parsed;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_false(store_name_parse(others[i], &parsed));
-	for (size_t size = 0; size < strlen("ac/" SOURCE_HEX); size++) {
-		char *cut = strndup("ac/" SOURCE_HEX, size); /* exact, for AddressSanitizer */
+	for (size_t size = 0; size < strlen("gsymfs1/24/" SOURCE_HEX ".gsym"); size++) {
+		char *cut = strndup("gsymfs1/24/" SOURCE_HEX ".gsym", size); /* exact, for AddressSanitizer */
 		assert_non_null(cut);
 		assert_false(store_name_parse(cut, &parsed));
 		free(cut);

@@ -132,11 +132,11 @@ static const struct {
 TEST(counted)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
-		end(STORE_LIST, meanings[i].err, 0, true);
+		end(STORE_GET, meanings[i].err, 0, true);
 		store_count(&store, STORE_PUT, meanings[i].err);
 		store_count(&store, STORE_PUT, meanings[i].err);
 		for (unsigned k = 0; k < STORE_RESULTS; k++) {
-			assert_int_equal(counters.requests[STORE_LIST][k], k == meanings[i].result);
+			assert_int_equal(counters.requests[STORE_GET][k], k == meanings[i].result);
 			assert_int_equal(counters.requests[STORE_PUT][k], 2 * (k == meanings[i].result));
 		}
 		assert_int_equal(counters.milliseconds, TOOK);
@@ -153,7 +153,6 @@ TEST(bytes)
 		uint64_t body, sent, received;
 	} rows[] = {
 		{STORE_GET, 0, 0, 0, 500},  {STORE_GET, 0, 300, 0, 300},   {STORE_GET, -ENOENT, 300, 0, 0},
-		{STORE_LIST, 0, 0, 0, 500}, {STORE_LIST, 0, 300, 0, 300},  {STORE_LIST, -EFBIG, 300, 0, 0},
 		{STORE_PUT, 0, 0, 40, 0},   {STORE_PUT, -EEXIST, 0, 0, 0}, {STORE_HEAD, 0, 0, 0, 0},
 		{STORE_DELETE, 0, 0, 0, 0},
 	};

@@ -28,9 +28,9 @@ static struct {
 } settings = {.max = 1 << 20};
 
 static const struct option long_options[] = {
-	{"absent", 0, NULL, 'a'}, {"match", 1, NULL, 'm'}, {"max", 1, NULL, 'x'},    {"bearer", 1, NULL, 'b'},
-	{"netrc", 1, NULL, 'n'},  {"cert", 1, NULL, 'c'},  {"key", 1, NULL, 'k'},    {"ca", 1, NULL, 'C'},
-	{"bazel", 0, NULL, 'B'},  {"whole", 1, NULL, 'w'}, {"cancel", 1, NULL, 'e'}, {NULL, 0, NULL, 0},
+	{"absent", 0, NULL, 'a'}, {"match", 1, NULL, 'm'},  {"max", 1, NULL, 'x'}, {"bearer", 1, NULL, 'b'},
+	{"netrc", 1, NULL, 'n'},  {"cert", 1, NULL, 'c'},   {"key", 1, NULL, 'k'}, {"ca", 1, NULL, 'C'},
+	{"whole", 1, NULL, 'w'},  {"cancel", 1, NULL, 'e'}, {NULL, 0, NULL, 0},
 };
 
 static void parse(int argc, char **argv)
@@ -46,7 +46,6 @@ static void parse(int argc, char **argv)
 		case 'c': settings.options.cert_file = optarg; break;
 		case 'k': settings.options.key_file = optarg; break;
 		case 'C': settings.options.ca_file = optarg; break;
-		case 'B': settings.options.bazel = true; break;
 		case 'w': settings.whole = (unsigned)atoi(optarg); break;
 		case 'e': settings.cancel = (unsigned)atoi(optarg); break;
 		default: exit(2);
@@ -56,7 +55,7 @@ static void parse(int argc, char **argv)
 
 static enum store_operation find_operation(const char *name)
 {
-	static const char *const names[] = {"get", "head", "put", "delete", "list"};
+	static const char *const names[] = {"get", "head", "put", "delete"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return (enum store_operation)i;

@@ -3,10 +3,10 @@
  *
  *	engine_driver [OPTION...] ADDRESS OPERATION [-- OPERATION...]
  *
- * with the operations get NAME FILE, head NAME, put NAME FILE, delete NAME, list NAME FILE, probe
+ * with the operations get NAME FILE, head NAME, put NAME FILE, delete NAME, probe
  *
  * and the options --absent, --match=ETAG, --max=BYTES, --bearer=FILE, --netrc=FILE,
- * --cert=FILE, --key=FILE, --ca=FILE, --bazel, limits --connect=MS --first=MS --stall=MS --whole=MS, and
+ * --cert=FILE, --key=FILE, --ca=FILE, limits --connect=MS --first=MS --stall=MS --whole=MS, and
  * --cancel=MS after which transfers are canceled; --threads=N does all by so many at once. Prints lines
  * "err NAME", "size N", "now N", "modified N", "etag TEXT", "begun N", "text TEXT"; for probe "probe N".
  */
@@ -62,7 +62,6 @@ enum {
 	OPTION_CERT,
 	OPTION_KEY,
 	OPTION_CA,
-	OPTION_BAZEL,
 	OPTION_CONNECT,
 	OPTION_FIRST,
 	OPTION_STALL,
@@ -70,15 +69,21 @@ enum {
 	OPTION_CANCEL,
 	OPTION_THREADS,
 };
-static const struct option long_options[] = {
-	{"absent", 0, NULL, OPTION_ABSENT},   {"match", 1, NULL, OPTION_MATCH},
-	{"max", 1, NULL, OPTION_MAX},         {"bearer", 1, NULL, OPTION_BEARER},
-	{"netrc", 1, NULL, OPTION_NETRC},     {"cert", 1, NULL, OPTION_CERT},
-	{"key", 1, NULL, OPTION_KEY},         {"ca", 1, NULL, OPTION_CA},
-	{"bazel", 0, NULL, OPTION_BAZEL},     {"connect", 1, NULL, OPTION_CONNECT},
-	{"first", 1, NULL, OPTION_FIRST},     {"stall", 1, NULL, OPTION_STALL},
-	{"whole", 1, NULL, OPTION_WHOLE},     {"cancel", 1, NULL, OPTION_CANCEL},
-	{"threads", 1, NULL, OPTION_THREADS}, {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {{"absent", 0, NULL, OPTION_ABSENT},
+					     {"match", 1, NULL, OPTION_MATCH},
+					     {"max", 1, NULL, OPTION_MAX},
+					     {"bearer", 1, NULL, OPTION_BEARER},
+					     {"netrc", 1, NULL, OPTION_NETRC},
+					     {"cert", 1, NULL, OPTION_CERT},
+					     {"key", 1, NULL, OPTION_KEY},
+					     {"ca", 1, NULL, OPTION_CA},
+					     {"connect", 1, NULL, OPTION_CONNECT},
+					     {"first", 1, NULL, OPTION_FIRST},
+					     {"stall", 1, NULL, OPTION_STALL},
+					     {"whole", 1, NULL, OPTION_WHOLE},
+					     {"cancel", 1, NULL, OPTION_CANCEL},
+					     {"threads", 1, NULL, OPTION_THREADS},
+					     {NULL, 0, NULL, 0}};
 
 static void set_limit(int option)
 {
@@ -111,8 +116,6 @@ static void parse(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
 		if (option == OPTION_ABSENT)
 			settings.condition = STORE_IF_ABSENT;
-		else if (option == OPTION_BAZEL)
-			settings.options.bazel = true;
 		else if (option == OPTION_MAX)
 			settings.max = strtoull(optarg, NULL, 10);
 		else if (option >= OPTION_CONNECT)
@@ -134,7 +137,7 @@ static const char *error_name(int err)
 
 static enum store_operation find_operation(const char *name)
 {
-	static const char *const names[] = {"get", "head", "put", "delete", "list"};
+	static const char *const names[] = {"get", "head", "put", "delete"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return (enum store_operation)i;

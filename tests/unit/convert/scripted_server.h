@@ -93,7 +93,6 @@ extern struct store_reply probed; /* its reply */
 #define HEAD(n) .operation = STORE_HEAD, .name = n
 #define PUT(n)  .operation = STORE_PUT, .name = n
 #define DEL(n)  .operation = STORE_DELETE, .name = n
-#define LIST(n) .operation = STORE_LIST, .name = n
 #define ABSENT  .condition = STORE_IF_ABSENT
 #define MATCH   .condition = STORE_IF_MATCH, .etag = "t"
 

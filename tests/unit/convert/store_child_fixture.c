@@ -50,8 +50,8 @@ static int open_engine(const char *name, const struct store_options *o, struct e
 	note(" %s", name);
 	if (with.open_err == -EBADMSG)
 		return diag_set(diag, with.open_err, "%0300d", 7);
-	diag_set(diag, 0, "%s %s %s %s %s %s %d", o->address, text_of(o->bearer_file), text_of(o->netrc_file),
-		 text_of(o->cert_file), text_of(o->key_file), text_of(o->ca_file), o->bazel);
+	diag_set(diag, 0, "%s %s %s %s %s %s", o->address, text_of(o->bearer_file), text_of(o->netrc_file),
+		 text_of(o->cert_file), text_of(o->key_file), text_of(o->ca_file));
 	if (!with.open_err)
 		*ret = (struct engine *)&with;
 	return with.open_err;

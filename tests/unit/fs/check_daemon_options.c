@@ -97,8 +97,8 @@ TEST(defaults)
 	assert_int_equal(o.rescan, 60);
 	assert_int_equal(o.max_read, 0);
 	assert_true(o.eager && o.demangle && o.watch);
-	assert_false(o.debuginfod || o.unknown_print || o.approximate || o.shared_bazel || o.foreground ||
-		     o.debug || o.single_thread || o.show_help || o.show_version || o.allow_other ||
+	assert_false(o.debuginfod || o.unknown_print || o.approximate || o.foreground || o.debug ||
+		     o.single_thread || o.show_help || o.show_version || o.allow_other ||
 		     o.default_permissions || o.has_fsname);
 	assert_null(o.cache);
 	assert_null(o.shared);
@@ -115,8 +115,6 @@ TEST(words)
 	EXPECT("demangle=no", demangle, false);
 	EXPECT("unknown=print", unknown_print, true);
 	EXPECT("unknown=enoent", unknown_print, false);
-	EXPECT("shared_layout=bazel", shared_bazel, true);
-	EXPECT("shared_layout=gsymfs", shared_bazel, false);
 	EXPECT("merged=no", merged, MERGED_NO);
 	EXPECT("merged=mark", merged, MERGED_MARK);
 	EXPECT("merged=yes", merged, MERGED_YES);
@@ -417,8 +415,6 @@ TEST(help)
 	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
 	fclose(file);
 	assert_non_null(strstr(text, "\n    -o jobs=N                concurrent conversions (default 2)\n"));
-	assert_non_null(
-		strstr(text, "\n    -o shared_layout=gsymfs|bazel names of its objects (default gsymfs)\n"));
 	assert_non_null(strstr(text, "\n    -h, --help               print this help\n"));
 	assert_non_null(strstr(text, "\n    -s                       serve requests with one thread\n"));
 	assert_non_null(strstr(text, "\n    -o worker=PATH           the gsym program that converts\n"));
