@@ -123,8 +123,6 @@ static const struct option_row own_options[] = {
 	 PATH(parse_address, shared), .section = "Shared store"},
 	{0, "shared_wait", "MS", "milliseconds that a conversion waits for it",
 	 NUMBER(shared_wait, 1, 60000), .initial = "250"},
-	{0, "digest_rate", "SIZE", "bytes a second read ahead to know files by their content; 0: none",
-	 SIZE(digest_rate, 0), .initial = "64M"},
 	{0, "sign_key", "FILE", "secret key that signs what is given to it",
 	 PATH(parse_file, sign_key)},
 	{0, "trusted_keys", "FILE", "public keys; what none of them signed is not taken",

@@ -35,7 +35,6 @@ struct options {
 	char *cache;                   /* directory; NULL: the default */
 	char *shared;                  /* store of converted files that several hosts share, or NULL */
 	unsigned shared_wait;          /* milliseconds that a conversion waits for it */
-	uint64_t digest_rate;          /* bytes a second of files that are digested for it; 0: none */
 	char *sign_key, *trusted_keys; /* files, or NULL, as all that follow: */
 	char *shared_bearer, *shared_netrc, *shared_ca; /* of HTTP */
 	char *shared_cert, *shared_key;

@@ -238,17 +238,6 @@ static int make_files_absolute(struct options *o)
 	return err;
 }
 
-static bool find_digest(void *user, const struct file_key *key, uint8_t ret[static STORE_DIGEST])
-{
-	return digests_find(user, key, ret);
-}
-
-/* Without memory the file is just read once more. */
-static void keep_digest(void *user, const struct file_key *key, const uint8_t digest[static STORE_DIGEST])
-{
-	(void)digests_set(user, key, digest, false);
-}
-
 static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	struct options *o = &fs->options;
@@ -270,8 +259,6 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 		.sign_key = o->sign_key,
 		.trusted_keys = o->trusted_keys,
 		.wait_ms = o->shared_wait,
-		/* Without a lane that digests, none would drop those of files that are gone. */
-		.digests = {find_digest, o->digest_rate ? keep_digest : NULL, &fs->images.digests},
 	};
 	return err ? err
 		   : share_open(&fs->share, &options, fs->worker, fs->stop_fd, &fs->cache, &fs->log, diag);
@@ -394,7 +381,6 @@ static void setup_scanner(struct gsymfs *fs)
 				.remote = fs->options.debuginfod ? &fs->remote : NULL,
 				.log = &fs->log,
 				.stop_fd = fs->stop_fd,
-				.digesting.rate = fs->options.shared ? fs->options.digest_rate : 0,
 			},
 		.starter = &fs->starter,
 		.interval = fs->options.rescan,

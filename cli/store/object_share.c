@@ -17,7 +17,6 @@
 #include "work/run/defaults.h"
 #include "store/share/share_object.h"
 #include "store/share/share_turn.h"
-#include "store/client/file_digest.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
@@ -143,32 +142,23 @@ static int stopped(const struct image_work *w)
 	return diag_set(w->diag, -ECANCELED, "%s", "");
 }
 
-static bool goes_on(void *user)
-{
-	return !is_stopped(user, 0);
-}
-
 /* As the hook of object_lookup.h. */
 static int use_image(void *user, const struct converter *converter, const struct convert_request *request,
 		     int fd, struct gsym_diag *diag)
 {
 	struct image_use *use = user;
-	uint8_t digest[STORE_DIGEST];
 	struct image_work w = {use->o, *converter, *request, fd, .diag = diag};
 	w.o->share.cache = converter->cache;
 	w.converter.store = &share_store;
 	w.converter.share = &w.o->share;
 	w.converter.merged = !w.o->options.unmerged;
 	w.converter.search.servers = w.o->servers;
-	int err = file_digest(fd, request->source.state.size, goes_on, &w, digest);
-	if (err == -ECANCELED)
-		return stopped(&w);
-	w.request.source.digest = digest;
-	if (!err)
-		err = share_object_key(&w.converter, &w.request, fd, &w.result.key);
+	int err = share_object_key(&w.converter, &w.request, fd, &w.result.key);
 	if (err)
 		return diag_set(diag, err, "cannot name its conversion: %s",
-				err == -ELIBACC ? "libsodium cannot be loaded" : strerror(-err));
+				err == -ELIBACC ? "libsodium cannot be loaded"
+				: err == -EPERM ? "other users may write the file"
+						: strerror(-err));
 	cache_admit(converter->cache, (uint64_t)CACHE_GIB_DEFAULT << 30,
 		    (uint64_t)CACHE_FREE_GIB_DEFAULT << 30);
 	err = use->act(&w);

@@ -46,7 +46,7 @@ struct stored_files {
 int stored_files_open(struct stored_files *files, const char *path);
 void stored_files_close(struct stored_files *files);
 
-/* Whether an object names one of the public keys in @keys, a file, as its signer: 1, 0, or a negative errno. */
+/* Whether an object names a public key in the file @keys as its signer: 1, 0, or a negative errno. */
 int stored_file_is_signed(const struct stored_files *files, const struct stored_file *file, const char *keys,
 			  struct gsym_diag *diag);
 

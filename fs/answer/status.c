@@ -69,20 +69,6 @@ static bool is_listed(const struct revision *rev, const char *path)
 	       (rev->binary.path && strcmp(path, rev->binary.path) == 0);
 }
 
-/* The digest of the file, if it is known. */
-static void file_digest_of(struct kv_writer *kv, const char *key, const struct answers *answers,
-			   const struct source *source)
-{
-	uint8_t digest[STORE_DIGEST];
-	char text[2 * STORE_DIGEST + 1];
-	const struct file_key state = source_key(source);
-	if (!digests_find(&answers->images->digests, &state, digest))
-		return;
-	for (size_t i = 0; i < STORE_DIGEST; i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
-	kv_text(kv, key, text);
-}
-
 /* All files with this id; the one that is converted comes first. */
 static void sources(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
@@ -91,11 +77,9 @@ static void sources(struct kv_writer *kv, const struct answers *answers, const s
 	answers_path(answers, rev->source.path, path);
 	kv_text(kv, "source", path);
 	kv_text(kv, "debug", richness_words[rev->source.richness]);
-	file_digest_of(kv, "digest", answers, &rev->source);
 	if (rev->binary.path && is_known_to_readers(rev, &rev->binary)) {
 		answers_path(answers, rev->binary.path, path);
 		kv_text(kv, "binary", path);
-		file_digest_of(kv, "binary_digest", answers, &rev->binary);
 	}
 	size_t others = 0, shown = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {

@@ -201,7 +201,7 @@ static void serve(struct asking *asking, struct revision *rev, bool converting)
 	struct handle *handle;
 	size_t n;
 	int err = 0;
-	revision_request(asking->images, rev, &request);
+	revision_request(rev, &request);
 	while (!err && (n = await(asking, rev, converting, asked))) {
 		err = fragment_run(asking->converter, &request, asked, n, &run, &handle);
 		if (err)

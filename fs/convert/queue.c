@@ -308,7 +308,7 @@ static void *open_images(void *arg)
 	while ((rev = next(queue, &queue->opening))) {
 		struct outcome outcome;
 		struct convert_request request;
-		revision_request(queue->images, rev, &request);
+		revision_request(rev, &request);
 		bool there = queue->work.find(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
 		if (there)
@@ -372,7 +372,7 @@ static bool convert_image(struct queue *queue, struct revision *rev, struct shar
 	struct outcome outcome;
 	struct convert_request request;
 	struct asker asker = {queue, rev};
-	revision_request(queue->images, rev, &request);
+	revision_request(rev, &request);
 	request.asked = list_asked;
 	request.fragment = offer_fragment;
 	request.asker = &asker;
@@ -466,7 +466,7 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 	struct converter converter = *queue->converter;
 	converter.threads = 1;
 	converter.slots = NULL; /* it is stopped when a slot is wanted */
-	revision_request(queue->images, rev, &request);
+	revision_request(rev, &request);
 	request.worker = set_idle_worker;
 	request.stop_fd = &queue->idle.cancel_fd;
 	bool there = queue->work.find(&converter, &request, rev->gsym_size != 0, &outcome);

@@ -38,7 +38,6 @@ void images_init(struct images *images)
 		.paths = {.counted = count_path, .user = images},
 	};
 	mutex_init(&images->lock, LOCK_IMAGES);
-	digests_init(&images->digests);
 	list_init(&images->scan_waiters);
 	list_init(&images->fragments);
 	list_init(&images->retired);
@@ -73,7 +72,6 @@ void images_deinit(struct images *images) NOT_ANALYZED
 		revision_free(rev);
 	for (struct list *at; (at = list_take(&images->leaving));)
 		revision_free(LIST_ENTRY_OF(at, struct revision, retired));
-	digests_deinit(&images->digests);
 	urgent_clear(images);
 	path_tree_deinit(&images->paths);
 	basenames_free(images);

@@ -13,7 +13,7 @@
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
- * Locking: one mutex, images.lock, guards what is declared here but for atomics, @readers and @digests; what
+ * Locking: one mutex, images.lock, guards what is declared here but for atomics and @readers; what
  * the headers of fs/convert, background.h, runners.h, remote.h and stream.h say it does; the list of streams
  * in answers.h; and all lists of parked calls. It is never held over a system call that can block, a FUSE
  * reply, or a conversion. Its place in the lock order is in enum lock_rank (mutex.h).
@@ -35,7 +35,6 @@
 #include "work/cache/cache.h"
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
-#include "fs/images/digests.h"
 #include "fs/images/path_tree.h"
 #include "fs/sys/slots.h"
 #include "fs/sys/readers.h"
@@ -84,12 +83,6 @@ enum revision_state {
 
 enum { FRAGMENTS_MAX = 16 /* of a revision; an image that is asked for more is asked often */ };
 
-/* The content of a chosen file, see digests.h. Once it is known it never changes. */
-struct source_digest {
-	bool known;
-	uint8_t digest[STORE_DIGEST];
-};
-
 /* An image with its chosen files. */
 struct revision {
 	/* These never change once the revision was exposed or has left STATE_COLD. */
@@ -105,7 +98,6 @@ struct revision {
 	_Atomic uint64_t pins; /* how many there are and, in the upper half, how many there were */
 
 	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
-	struct source_digest source_digest, binary_digest;
 	/* Another revision has taken its place; read without the lock, too: */
 	atomic_bool stale;
 	_Atomic int64_t stale_since; /* monotonic_ms() when that happened; 0: it did not */
@@ -240,12 +232,11 @@ struct images {
 	struct list fragments GUARDED_BY(&lock);     /* of all revisions, the oldest first */
 	size_t n_fragments GUARDED_BY(&lock), fragment_bytes GUARDED_BY(&lock);
 	size_t inputs_bytes GUARDED_BY(&lock); /* of all revisions */
-	struct digests digests;
-	atomic_uint converting; /* revisions in STATE_QUEUED or STATE_CONVERTING */
-	uint64_t places;        /* fingerprint of where neighbours may be; set like @merged */
-	uint64_t salt;          /* and of what else decides what answers say; likewise */
-	bool merged;            /* all functions that share a range are kept; set before the first file */
-	unsigned ready_max;     /* revisions in STATE_READY; set likewise */
+	atomic_uint converting;                /* revisions in STATE_QUEUED or STATE_CONVERTING */
+	uint64_t places;                       /* fingerprint of where neighbours may be; set like @merged */
+	uint64_t salt;                         /* and of what else decides what answers say; likewise */
+	bool merged;        /* all functions that share a range are kept; set before the first file */
+	unsigned ready_max; /* revisions in STATE_READY; set likewise */
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */
 	int (*open)(void *opener, struct call *call);
 	void *opener;

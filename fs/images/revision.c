@@ -319,30 +319,15 @@ static void set_worker(void *user, pid_t pid)
 	atomic_store(&rev->worker, pid);
 }
 
-/* Looks it up until it is known: a revision is older than the digests of new files. */
-static const uint8_t *digest_of(struct images *images, const struct source *source,
-				struct source_digest *copy) REQUIRES(&images->lock)
+void revision_request(struct revision *rev, struct convert_request *ret)
 {
-	const struct file_key key = source_key(source);
-	if (source->path && !copy->known)
-		copy->known = digests_find(&images->digests, &key, copy->digest);
-	return copy->known ? copy->digest : NULL;
-}
-
-void revision_request(struct images *images, struct revision *rev, struct convert_request *ret)
-{
-	mutex_lock(&images->lock);
-	const uint8_t *source_digest = digest_of(images, &rev->source, &rev->source_digest);
-	const uint8_t *binary_digest = digest_of(images, &rev->binary, &rev->binary_digest);
-	mutex_unlock(&images->lock);
 	*ret = (struct convert_request){
 		.id = rev->image->id,
 		.arch = *rev->source.arch ? rev->source.arch : rev->binary.arch,
 		.source = {.path = rev->source.path,
 			   .state = state_of(&rev->source),
-			   .digest = source_digest,
 			   .fetched = rev->source.fetched},
-		.binary = {rev->binary.path, state_of(&rev->binary), binary_digest},
+		.binary = {rev->binary.path, state_of(&rev->binary)},
 		.key = &rev->key,
 		.progress = set_progress,
 		.worker = set_worker,

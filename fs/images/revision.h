@@ -58,11 +58,10 @@ enum revision_state image_state(const struct image *image);
 void revision_renew(struct images *images, struct revision *rev) REQUIRES(&images->lock);
 
 /*
- * Fills @ret with what to convert for the revision, with the digests of its files if they are known, and with
- * callbacks that record progress and worker in it. Everything in @ret is borrowed from the revision.
+ * Fills @ret with what to convert for the revision, and with callbacks that record progress and worker in it.
+ * Everything in @ret is borrowed from the revision.
  */
-void revision_request(struct images *images, struct revision *rev, struct convert_request *ret)
-	EXCLUDES(&images->lock);
+void revision_request(struct revision *rev, struct convert_request *ret);
 
 /* NULL is allowed. */
 void revision_free(struct revision *rev);

@@ -6,7 +6,6 @@
 
 #include "work/types/convert_revision.h"
 #include "work/types/valid_name.h"
-#include "fs/images/digests.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
@@ -14,8 +13,8 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 14 << 16 | CONVERT_REVISION,
-	RECORD_MIN = 6 * 8 + 2 + 4,
+	REVISION = 15 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 6 * 8 + 2 + 3,
 	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,
 	IMAGE_FLAGS,
@@ -26,7 +25,7 @@ enum {
 	IMAGE_HTLHASH,
 	IMAGE_MIN = IMAGE_HTLHASH + HTLHASH_SIZE,
 	IMAGE_MAX = IMAGE_MIN + 4 * UINT8_MAX,
-	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX + RECORD_REASON_MAX + STORE_DIGEST,
+	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX + RECORD_REASON_MAX,
 	CHECKSUM_SIZE = 8,
 };
 
@@ -264,13 +263,11 @@ void record_reason(const struct file_record *r, char ret[static RECORD_REASON_MA
 	ret[r->reason_size] = 0;
 }
 
-static int encode_record(bytes *out, const struct index *index, const struct file_record *r)
+static int encode_record(bytes *out, const struct file_record *r)
 {
-	uint8_t digest[STORE_DIGEST];
 	bool hashing = r->state == RECORD_HASHING;
-	bool has_digest = !hashing && index->digests && digests_find(index->digests, &r->key, digest);
-	size_t size = images_size(r) + r->reason_size, digest_size = has_digest ? STORE_DIGEST : 0;
-	if (vec_reserve(out, RECORD_MIN + size + digest_size))
+	size_t size = images_size(r) + r->reason_size;
+	if (vec_reserve(out, RECORD_MIN + size))
 		return -ENOMEM;
 	put64(out, r->key.dev);
 	put64(out, r->key.ino);
@@ -283,10 +280,8 @@ static int encode_record(bytes *out, const struct index *index, const struct fil
 	put8(out, hashing ? RECORD_IDENTIFIED : r->state);
 	put8(out, r->n_images);
 	put8(out, r->reason_size);
-	put8(out, (uint8_t)digest_size);
 	if (size)
 		put(out, r->images, size);
-	put(out, digest, digest_size);
 	return 0;
 }
 
@@ -322,7 +317,7 @@ static int encode_records(bytes *out, const struct index *index, unsigned root)
 	if (!err)
 		put64(out, records.n);
 	for (size_t i = 0; i < records.n && !err; i++)
-		err = encode_record(out, index, records.v[i]);
+		err = encode_record(out, records.v[i]);
 	vec_free(&records);
 	return err;
 }
@@ -398,13 +393,12 @@ void record_image(const struct file_record *record, size_t number, struct image_
 	(void)err;
 }
 
-static int decode_images(struct cursor *c, struct file_record *r, uint8_t *ret_digest_size)
+static int decode_images(struct cursor *c, struct file_record *r)
 {
 	struct image_identity image;
 	int64_t again = (int64_t)cursor_u64(c);
 	uint16_t readers = cursor_u16(c);
 	uint8_t state = cursor_u8(c), n = cursor_u8(c), reason_size = cursor_u8(c);
-	*ret_digest_size = cursor_u8(c);
 	struct cursor images = *c;
 	size_t left = cursor_left(c);
 	if (!cursor_ok(c) || state > RECORD_STATE_LAST || n > IDENTITIES_MAX ||
@@ -430,15 +424,6 @@ static int decode_images(struct cursor *c, struct file_record *r, uint8_t *ret_d
 	return 0;
 }
 
-static int decode_digest(struct index *index, struct cursor *c, const struct file_key *key, uint8_t size)
-{
-	const uint8_t *digest = cursor_take(c, size);
-	if (!cursor_ok(c) || (size && size != STORE_DIGEST))
-		return -EBADMSG;
-	int err = size && index->digests ? digests_set(index->digests, key, digest, true) : 0;
-	return err == -EINVAL ? -EBADMSG : err;
-}
-
 static int decode_record(struct index *index, struct cursor *c)
 {
 	struct file_key key;
@@ -454,9 +439,7 @@ static int decode_record(struct index *index, struct cursor *c)
 	if (!r)
 		return -ENOMEM;
 	r->order = (uint32_t)index->files.n;
-	uint8_t digest_size = 0;
-	int err = decode_images(c, r, &digest_size);
-	return err ? err : decode_digest(index, c, &key, digest_size);
+	return decode_images(c, r);
 }
 
 /* Takes the header; -EBADMSG for one that is not of this revision. */
@@ -495,14 +478,6 @@ static int decode_all(struct index *index, struct cursor *c)
 	return cursor_left(c) == 0 ? 0 : -EBADMSG;
 }
 
-static void forget_digests(const struct index *index)
-{
-	for (struct table_link *at = NULL; index->digests && (at = table_after(&index->files, at));) {
-		const struct file_key *key = &TABLE_ENTRY(at, struct file_record)->key;
-		digests_forget(index->digests, key->dev, key->ino);
-	}
-}
-
 int index_decode(struct index *index, struct span data)
 {
 	if (data.size < INDEX_HEADER_SIZE + CHECKSUM_SIZE)
@@ -512,10 +487,8 @@ int index_decode(struct index *index, struct span data)
 		return -EBADMSG;
 	struct cursor c = cursor_new(data.data, body, false);
 	int err = decode_all(index, &c);
-	if (err) {
-		forget_digests(index);
+	if (err)
 		index_deinit(index);
-	}
 	return err;
 }
 

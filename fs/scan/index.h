@@ -9,11 +9,10 @@
  *	reserved            32 bits, 0
  *	number of records   64 bits
  *	records             best in the order of a walk: dev, ino, size, mtime, ctime, time to look again
- *	                    (64 bits each); readers (16 bits); state, number of images, sizes of the
- *	                    reason and of the digest (8 bits each); of each image kind, flags, sizes of
- *	                    id, arch, name and Go's build id (8 bits each); htlhash (16 bytes); id, arch,
- *	                    name, Go's build id; the reason why there are none, or what they lack; the
- *	                    digest of the whole file (BLAKE2b-256), if it is known
+ *	                    (64 bits each); readers (16 bits); state, number of images, size of the reason
+ *	                    (8 bits each); of each image kind, flags, sizes of id, arch, name and Go's
+ *	                    build id (8 bits each); htlhash (16 bytes); id, arch, name, Go's build id; the
+ *	                    reason why there are none, or what they lack
  *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_SCAN_INDEX_H
@@ -34,8 +33,6 @@ enum record_state {
 	RECORD_STATE_LAST = RECORD_GAVE_UP, /* of those that are saved */
 	RECORD_HASHING,                     /* it is being hashed for an id, see hash_lane.h */
 };
-
-struct digests;
 
 struct file_record {
 	struct table_link table;
@@ -67,7 +64,6 @@ void record_forget(struct file_record *record);
 /* Zero-initialised is empty. */
 struct index {
 	struct table files;
-	struct digests *digests; /* of these files and others; borrowed; NULL: there are none */
 };
 
 void index_deinit(struct index *index);
@@ -117,8 +113,7 @@ enum {
 int index_check_header(struct span header, uint64_t file_size);
 
 /*
- * Fills an empty index, and its @digests. Bytes that are not a whole index of this revision: -EBADMSG, and it
- * stays empty.
+ * Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty.
  */
 int index_decode(struct index *index, struct span data);
 

@@ -58,7 +58,7 @@ static int load(struct index *index, int fd)
 
 void index_load(struct index *index, unsigned root, const struct cache *cache, const char *source)
 {
-	struct index part = {.digests = index->digests};
+	struct index part = {0};
 	char name[NAME_SIZE];
 	file_name(name, source);
 	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

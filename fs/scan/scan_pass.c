@@ -43,7 +43,7 @@ static void finish(struct sweep *s, int err)
 	}
 	scan->n_truncated = s->cuts.n;
 	scan->n_records = scan->index.files.n;
-	if (s->unsaved || dropped || digests_worth_saving(&scan->images->digests))
+	if (s->unsaved || dropped)
 		scan_save_index(scan);
 	s->unsaved = 0;
 	cache_trim(scan->cache);                         /* the index takes room, too */

@@ -6,7 +6,6 @@
 #include "work/os/log.h"
 #include "work/run/neighbour.h"
 #include "fs/images/images.h"
-#include "fs/scan/digest_lane.h"
 #include "fs/scan/hash_lane.h"
 #include "fs/scan/index.h"
 #include "fs/scan/skipped.h"
@@ -38,8 +37,7 @@ struct scan {
 	const struct log *log;
 	int stop_fd; /* becomes readable when the daemon ends */
 
-	struct digest_lane digesting; /* its rate is set before, and its thread fills the images' digests */
-	struct hash_lane hashes;      /* its thread fills it, see scanner.h */
+	struct hash_lane hashes; /* its thread fills it, see scanner.h */
 	struct index index;
 	struct watch watch;
 	struct changes changes; /* not scanned yet */

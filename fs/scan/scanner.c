@@ -25,13 +25,11 @@ void scanner_init(struct scanner *scanner)
 	scanner->wake_fd = -1;
 	scanner->scan.watch.fd = -1;
 	hash_lane_init(&scanner->scan.hashes);
-	digest_lane_init(&scanner->scan.digesting);
 }
 
 void scanner_deinit(struct scanner *scanner)
 {
 	hash_lane_deinit(&scanner->scan.hashes);
-	digest_lane_deinit(&scanner->scan.digesting);
 	index_deinit(&scanner->scan.index);
 	watch_close(&scanner->scan.watch);
 	changes_clear(&scanner->scan.changes);
@@ -76,8 +74,6 @@ static void look_at_changes(struct scan *scan, struct scan_pace *pace)
 		images_close_evicted(scan->images, scan->cache);
 	int err = some ? scan_look(scan, &scan->changes) : 0;
 	images_free_retired(scan->images);
-	if (some)
-		digest_lane_wake(&scan->digesting);
 	changes_clear(&scan->changes);
 	scan_pace_looked(pace, monotonic_ms(), spent_ms() - start, all || err == -EAGAIN);
 }
@@ -126,7 +122,6 @@ static void *scan_forever(void *arg)
 	struct scanner *scanner = arg;
 	struct scan *scan = &scanner->scan;
 	struct scan_pace pace = {0};
-	scan->index.digests = &scan->images->digests;
 	for (unsigned i = 0; i < scan->n_roots; i++)
 		index_load(&scan->index, i, scan->cache, scan->roots[i].path);
 	images_expect(scan->images, index_count_images(&scan->index));
@@ -136,7 +131,6 @@ static void *scan_forever(void *arg)
 		int64_t start = spent_ms();
 		int err = scan_pass(scan);
 		images_free_retired(scan->images);
-		digest_lane_wake(&scan->digesting);
 		starter_release(scanner->starter);
 		const struct scan_walk walk = {
 			.err = err,
@@ -148,7 +142,7 @@ static void *scan_forever(void *arg)
 		};
 		scan_pace_walked(&pace, monotonic_ms(), &walk);
 	} while (wait_for_next(scanner, &pace));
-	if (scan->unsaved || digests_unsaved(&scan->images->digests))
+	if (scan->unsaved)
 		scan_save_index(scan);
 	return NULL;
 }
@@ -163,15 +157,7 @@ int scanner_start(struct scanner *scanner)
 	hashes->worker = scanner->scan.worker;
 	hashes->stop_fd = scanner->scan.stop_fd;
 	hashes->wake_fd = scanner->wake_fd;
-	struct digest_lane *digesting = &scanner->scan.digesting;
-	digesting->images = scanner->scan.images;
-	digesting->metrics = scanner->scan.metrics;
-	digesting->log = scanner->scan.log;
-	digesting->source = scanner->scan.source;
-	digesting->stop_fd = scanner->scan.stop_fd;
 	int err = hash_lane_start(hashes);
-	if (!err)
-		err = digest_lane_start(digesting);
 	if (!err)
 		err = thread_start(&scanner->thread, "scan", scan_forever, scanner);
 	scanner->running = !err;
@@ -181,7 +167,6 @@ int scanner_start(struct scanner *scanner)
 void scanner_stop(struct scanner *scanner)
 {
 	hash_lane_stop(&scanner->scan.hashes);
-	digest_lane_stop(&scanner->scan.digesting);
 	if (!scanner->running)
 		return;
 	pthread_join(scanner->thread, NULL);

@@ -3,7 +3,7 @@
  *
  * The daemon itself only lists directories and opens files; a worker identifies them
  * (work/run/identifier.h), and the index keeps the result. One thread does all of it but hashing files
- * without an id (hash_lane.h) and, with "shared", digesting files (digest_lane.h).
+ * without an id (hash_lane.h).
  */
 #ifndef FS_SCAN_SCANNER_H
 #define FS_SCAN_SCANNER_H

@@ -667,10 +667,8 @@ size_t scan_root_of(const struct scan *scan, const char *path)
 
 void scan_save_index(struct scan *scan)
 {
-	size_t digests = digests_unsaved(&scan->images->digests);
 	for (unsigned i = 0; i < scan->n_roots; i++)
 		index_save(&scan->index, i, scan->cache, scan->roots[i].path);
-	digests_saved(&scan->images->digests, digests);
 }
 
 /* ---- From begin to end ---- */

@@ -31,9 +31,6 @@ enum idle_result { IDLE_CONVERTED, IDLE_GIVEN_UP, IDLE_RESULTS };
 /* A partial scan looks at what events named. */
 enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_PARTIAL, SCAN_RESULTS };
 
-/* What came of files that were to be digested; replaced: they changed meanwhile. */
-enum digest_result { DIGEST_MADE, DIGEST_FAILED, DIGEST_REPLACED, DIGEST_RESULTS };
-
 enum { CONVERSION_BUCKETS = 7 };
 
 struct metrics {
@@ -48,8 +45,6 @@ struct metrics {
 	_Atomic uint64_t idle[IDLE_RESULTS];
 	_Atomic uint64_t scans[SCAN_RESULTS];
 	_Atomic uint64_t scan_ms, scanned_files;
-	_Atomic uint64_t digests[DIGEST_RESULTS];
-	_Atomic uint64_t digest_bytes; /* that were read for them */
 };
 
 /* Upper bounds of the buckets, in seconds, ascending. */

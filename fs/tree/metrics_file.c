@@ -258,18 +258,9 @@ static void scans(struct exposition *out, const struct metrics *m)
 	single(out, "scanned_files_total", "counter", "Files they met.", load(&m->scanned_files));
 }
 
-static void digests(struct exposition *out, const struct metrics *m)
-{
-	static const char *const words[] = {
-		[DIGEST_MADE] = "made", [DIGEST_FAILED] = "failed", [DIGEST_REPLACED] = "replaced"};
-	results(out, "digests_total", "Files whose content was to be digested for shared.", words,
-		DIGEST_RESULTS, m->digests);
-	single(out, "digest_bytes_total", "counter", "Bytes read for that.", load(&m->digest_bytes));
-}
-
 static void work(struct exposition *out, struct tree *tree)
 {
-	static const char *const roles[] = {"open", "convert", "measure", "names", "run", "idle", "digest"};
+	static const char *const roles[] = {"open", "convert", "measure", "names", "run", "idle"};
 	const struct queue *queue = tree->answers->queue;
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)], n_idle = 0;
 	mutex_lock(&tree->images->lock);
@@ -286,8 +277,6 @@ static void work(struct exposition *out, struct tree *tree)
 	pending[4] = user_queues_count(&tree->runners->waiting);
 	pending[5] = n_idle;
 	mutex_unlock(&tree->images->lock);
-	size_t n_digests = atomic_load(&tree->images->digests.pending);
-	pending[6] = n_digests == DIGESTS_UNCOUNTED ? 0 : n_digests;
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);
 	describe(out, "thread_work_pending", "gauge", "Work that no thread has taken up.");
@@ -320,7 +309,6 @@ struct content *metrics_make(struct tree *tree)
 	cache(&out, tree);
 	shared(&out, tree->share);
 	scans(&out, tree->metrics);
-	digests(&out, tree->metrics);
 	work(&out, tree);
 	kept(&out, tree);
 	bool failed = out.text.failed || out.mount.failed;

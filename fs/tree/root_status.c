@@ -90,9 +90,6 @@ struct content *root_status_make(struct tree *tree, const struct caller *caller)
 	kv_text(&kv, "state", scan_state(tree->images));
 	for (size_t i = 0; i < tree->n_roots; i++)
 		kv_item(&kv, "source", tree->roots[i].path, strlen(tree->roots[i].path));
-	size_t pending = atomic_load(&tree->images->digests.pending);
-	if (pending != DIGESTS_UNCOUNTED)
-		kv_number(&kv, "digests_pending", pending);
 	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)
 		err = put_skipped(&kv, tree, &skipped_keys[i], caller_sees_all(caller));
 	put_shared(&kv, tree->share);

@@ -17,12 +17,6 @@ enum { DIGITS = 2 * STORE_DIGEST };
 
 /* ---- The record ---- */
 
-static void add_hex(struct text_buf *out, const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		text_hex(out, bytes[i], 2);
-}
-
 static void add_number(struct text_buf *out, const char *name, uint64_t value)
 {
 	text_str(out, name);
@@ -40,38 +34,21 @@ static void add_text(struct text_buf *out, const char *name, const char *text)
 	text_char(out, '\n');
 }
 
-static void add_sample(struct text_buf *out, const struct store_file *file)
-{
-	text_lit(out, " sample ");
-	text_hex(out, file->sample[0], 16);
-	text_hex(out, file->sample[1], 16);
-	const uint32_t readers[] = {file->state.uid, file->state.gid, file->state.mode};
-	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
-		text_char(out, ' ');
-		text_dec(out, readers[i]);
-	}
-	add_text(out, "", file->path);
-}
-
 static void add_file(struct text_buf *out, const char *role, const struct store_file *file)
 {
-	if (!file->path)
+	if (!*file->print)
 		return;
 	text_str(out, role);
 	text_char(out, ' ');
-	text_dec(out, file->state.size);
-	if (!file->digest) {
-		add_sample(out, file);
-		return;
-	}
-	text_lit(out, " content ");
-	add_hex(out, file->digest, STORE_DIGEST);
+	text_dec(out, file->size);
+	text_char(out, ' ');
+	text_str(out, file->print);
 	text_char(out, '\n');
 }
 
 void store_record(const struct store_facts *facts, struct text_buf *out)
 {
-	text_lit(out, "gsymfs-key 1\n");
+	text_lit(out, "gsymfs-key 2\n");
 	add_number(out, "format", OBJECT_REVISION);
 	add_number(out, "converter", CONVERT_REVISION);
 	add_number(out, "cache", CACHE_LAYOUT_REVISION);
@@ -94,10 +71,8 @@ int store_key_make(const struct store_facts *facts, struct store_key *ret)
 		return -ELIBACC;
 	store_record(facts, &record);
 	int err = record.failed ? -ENOMEM : 0;
-	if (!err) {
+	if (!err)
 		sodium->sha256(ret->digest, (const unsigned char *)record.v, record.n);
-		ret->is_content = facts->source.digest && (!facts->binary.path || facts->binary.digest);
-	}
 	text_deinit(&record);
 	return err;
 }
@@ -121,7 +96,7 @@ static int digit_value(char c)
 
 bool store_name_parse(const char *name, struct store_key *ret)
 {
-	struct store_key key = {.is_content = false};
+	struct store_key key;
 	char made[STORE_NAME_SIZE];
 	const size_t skipped = strlen(DIRECTORY "00/");
 	if (strnlen(name, skipped + DIGITS) < skipped + DIGITS)

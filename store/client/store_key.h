@@ -3,7 +3,7 @@
  *
  * The key record is text, one fact a line, in this order:
  *
- *	gsymfs-key 1
+ *	gsymfs-key 2
  *	format <revision of store_object.h>
  *	converter <CONVERT_REVISION>
  *	cache <CACHE_LAYOUT_REVISION>
@@ -12,13 +12,11 @@
  *	servers <0, or 16 hex digits: debuginfod's servers were allowed, and which>
  *	id <id>
  *	arch <name>
- *	source <size> content <64 hex>       the BLAKE2b-256 of the whole file; while it is not known
- *	source <size> sample <32 hex> <uid> <gid> <mode> <path>       the sampled hash (sampled_hash.h)
+ *	source <size> <what tells its content from others: see file_print.h>
  *	binary ...                                                likewise, if there is one
  *
- * Numbers are decimal, text is escaped (ESCAPE_TSV). The name is the SHA-256 of the record. With the digest
- * of the content a host finds a conversion wherever it keeps the file: that it may be read there is checked
- * before, and not part of the key.
+ * Numbers are decimal, text is escaped (ESCAPE_TSV). The name is the SHA-256 of the record. So a host finds
+ * a conversion wherever it keeps the file: that it may be read there is checked before.
  */
 #ifndef STORE_CLIENT_STORE_KEY_H
 #define STORE_CLIENT_STORE_KEY_H
@@ -26,21 +24,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "work/cache/file_state.h"
+#include "store/client/file_print.h"
 #include "store/client/store.h"
 #include "gsym/base/text_buf.h"
 
 enum {
-	STORE_DIGEST = 32,   /* bytes, of BLAKE2b-256 and SHA-256 */
+	STORE_DIGEST = 32,   /* bytes, of SHA-256 */
 	OBJECT_REVISION = 1, /* of store_object.h */
 };
 
 /* A file that was converted. */
 struct store_file {
-	const char *path; /* NULL: there is none */
-	struct file_state state;
-	const uint8_t *digest; /* of the content, STORE_DIGEST bytes; NULL: not known */
-	uint64_t sample[2];    /* if not */
+	uint64_t size;
+	char print[FILE_PRINT_SIZE]; /* "": there is no file */
 };
 
 struct store_facts {
@@ -53,7 +49,6 @@ struct store_facts {
 
 struct store_key {
 	uint8_t digest[STORE_DIGEST]; /* SHA-256 of the record */
-	bool is_content;              /* made of the digests of all files */
 };
 
 /* Appends the record of @facts to @out, which the caller checks for failure. */

@@ -421,7 +421,6 @@ int object_check(int fd, uint64_t file_size, const struct store_key *key, struct
 	err = check_payload(fd, &t, trust, diag);
 	if (err)
 		return err;
-	t.key.is_content = key->is_content;
 	*ret = t;
 	return 0;
 }

@@ -36,15 +36,6 @@ enum share_complaint {
 
 enum { SHARE_PACE = 16, SHARE_PACE_MAX = 4 * SHARE_PACE };
 
-/* What its user keeps of the contents of files. Zero: nothing. By any thread. */
-struct share_digests {
-	/* The digest of the file in the state @key; false if it is not known. */
-	bool (*find)(void *user, const struct file_key *key, uint8_t ret[static STORE_DIGEST]);
-	/* It was made. */
-	void (*keep)(void *user, const struct file_key *key, const uint8_t digest[static STORE_DIGEST]);
-	void *user;
-};
-
 struct share {
 	struct store *store; /* NULL: there is none */
 	struct store_trust *trust;
@@ -52,18 +43,14 @@ struct share {
 	struct cache *cache; /* borrowed */
 	const struct log *log;
 	unsigned wait_ms;
-	struct share_digests digests;
 	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */
 	atomic_uint pace;
 	atomic_bool complained[COMPLAINTS];
 
 	struct mutex lock;
-	/* Offers as they came, and those whose files are still to be digested, with what is under way. */
-	struct share_offers {
-		struct list list;
-		unsigned n;
-		uint64_t bytes;
-	} offers GUARDED_BY(&lock), late GUARDED_BY(&lock);
+	struct list offers GUARDED_BY(&lock); /* as they came */
+	unsigned n_offers GUARDED_BY(&lock);  /* with the one that is under way, */
+	uint64_t offer_bytes GUARDED_BY(&lock);
 	struct list holds GUARDED_BY(&lock); /* leases that are held */
 	unsigned n_holds GUARDED_BY(&lock);  /* with the one that its thread is at */
 	pthread_cond_t given, held;          /* something was added to either list, or it is over */

@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
-
-#include "work/cache/sampled_hash.h"
-#include "store/share/share_inputs.h"
-#include "store/client/file_digest.h"
 
 static char *absolute_path(const struct converter *c, const char *path)
 {
@@ -23,9 +18,6 @@ static int make_file(const struct converter *c, const struct convert_input *inpu
 		return 0;
 	ret->path = absolute_path(c, input->path);
 	ret->state = input->state;
-	ret->has_digest = input->digest;
-	if (input->digest)
-		memcpy(ret->digest, input->digest, STORE_DIGEST);
 	return ret->path ? 0 : -ENOMEM;
 }
 
@@ -59,63 +51,10 @@ void share_facts_deinit(struct share_facts *facts)
 	*facts = (struct share_facts){0};
 }
 
-static struct file_key key_of(const struct file_state *state)
+static int print_file(const struct share_file *file, int fd, struct store_file *ret)
 {
-	return (struct file_key){state->dev, state->ino, state->size, state->mtime_ns, state->ctime_ns};
-}
-
-static int digest_file(struct share_file *file, const struct share_digests *digests, int fd,
-		       bool (*more)(void *user), void *user)
-{
-	const struct file_key key = key_of(&file->state);
-	bool settled = !file_key_unsettled(&key);
-	int err = file_digest(fd, key.size, more, user, file->digest);
-	file->has_digest = !err;
-	if (!err && settled && digests->keep && !file_state_check(fd, &file->state))
-		digests->keep(digests->user, &key, file->digest);
-	return err;
-}
-
-static bool is_known(struct share_file *file, const struct share_digests *digests)
-{
-	const struct file_key key = key_of(&file->state);
-	if (!file->has_digest)
-		file->has_digest = digests->find && digests->find(digests->user, &key, file->digest);
-	return file->has_digest;
-}
-
-int share_facts_digest(struct share_facts *facts, const struct share_digests *digests,
-		       const int fds[static SHARE_FILES], uint64_t most, bool (*more)(void *user), void *user)
-{
-	int err = 0;
-	for (size_t i = 0; i < SHARE_FILES && !err; i++) {
-		struct share_file *file = &facts->files[i];
-		if (file->path && !is_known(file, digests) && file->state.size <= most)
-			err = digest_file(file, digests, fds[i], more, user);
-	}
-	return err;
-}
-
-static int key_file(const struct share_file *file, int fd, struct store_file *ret)
-{
-	XXH128_hash_t sample;
-	struct stat st;
-	if (!file->path)
-		return 0;
-	ret->path = file->path;
-	ret->state = file->state;
-	if (file->has_digest) {
-		ret->digest = file->digest;
-		return 0;
-	}
-	if (fstat(fd, &st))
-		return -errno;
-	int err = share_is_trusted(&st) ? sampled_hash(fd, file->state.size, &sample) : -EPERM;
-	if (!err) {
-		ret->sample[0] = sample.high64;
-		ret->sample[1] = sample.low64;
-	}
-	return err;
+	ret->size = file->state.size;
+	return file->path ? file_print(fd, file->state.size, ret->print) : 0;
 }
 
 int share_facts_key(const struct share_facts *facts, const int fds[static SHARE_FILES], struct store_key *ret)
@@ -127,8 +66,8 @@ int share_facts_key(const struct share_facts *facts, const int fds[static SHARE_
 		.merged = facts->merged,
 		.servers = facts->search.servers,
 	};
-	int err = key_file(&facts->files[SHARE_SOURCE], fds[SHARE_SOURCE], &all.source);
+	int err = print_file(&facts->files[SHARE_SOURCE], fds[SHARE_SOURCE], &all.source);
 	if (!err)
-		err = key_file(&facts->files[SHARE_BINARY], fds[SHARE_BINARY], &all.binary);
+		err = print_file(&facts->files[SHARE_BINARY], fds[SHARE_BINARY], &all.binary);
 	return err ? err : store_key_make(&all, ret);
 }

@@ -12,8 +12,6 @@ enum { SHARE_SOURCE, SHARE_BINARY, SHARE_FILES /* of a conversion */ };
 struct share_file {
 	char *path; /* absolute, owned; NULL: there is none */
 	struct file_state state;
-	bool has_digest;
-	uint8_t digest[STORE_DIGEST];
 };
 
 struct share_facts {
@@ -28,24 +26,7 @@ struct share_facts {
 int share_facts_make(const struct convert_job *job, struct share_facts *ret);
 void share_facts_deinit(struct share_facts *facts);
 
-/*
- * Finds the digests of the files that have none yet, and digests those that are not known, if they have at
- * most @most bytes.
- *
- * @digests:     what is known, to which is added what is made
- * @fds:         of the files
- * @more, @user: see file_digest()
- *
- * 0 or a negative errno.
- */
-int share_facts_digest(struct share_facts *facts, const struct share_digests *digests,
-		       const int fds[static SHARE_FILES], uint64_t most, bool (*more)(void *user),
-		       void *user);
-
-/*
- * 0; -EPERM if a file has no digest and may have been forged, so that its sampled hash tells nothing;
- * -ENOMEM; -ELIBACC; or the errno of reading.
- */
+/* 0; or as of file_print() and store_key_make(). */
 int share_facts_key(const struct share_facts *facts, const int fds[static SHARE_FILES],
 		    struct store_key *ret);
 

@@ -1,9 +1,6 @@
 /*
  * Giving delays no answer: a thread of its own does it, and drops what it cannot give. What was converted is
  * marked in the cache meanwhile, so that nothing is lost by that: it is offered again when it is opened.
- *
- * To digest a large file takes longer than all else, so that such offers are put off, and between two blocks
- * of a file all others are given that have come meanwhile.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,13 +18,10 @@
 
 enum {
 	OFFERS_MAX = 64,
-	LATE_MAX = 16,
 	OFFER_BYTES_MAX = 1 << 30, /* of their files, which the cache cannot free meanwhile */
-	LATE_BYTES_MAX = 1 << 29,
 	LAST_BYTES_MAX = 64 << 20, /* of a file that is still given when the daemon ends */
 	PUT_MS = 600000,
 	HEAD_MS = 5000,
-	REST_US = 5000, /* after each megabyte that is digested: at most 200 MB/s */
 };
 
 /* ---- Offers ---- */
@@ -49,26 +43,20 @@ static void lose(struct share *share, struct share_offer *offer)
 	offer->lost = true;
 }
 
-/* ---- The queues ---- */
+/* ---- The queue ---- */
 
-static bool add(struct share_offers *to, struct share_offer *offer, unsigned n_max, uint64_t bytes_max)
+static bool add(struct share *share, struct share_offer *offer) REQUIRES(&share->lock)
 {
 	uint64_t bytes = bytes_of(offer);
-	if (to->n && (to->n >= n_max || to->bytes + bytes > bytes_max))
+	if (atomic_load(&share->stopping) ||
+	    (share->n_offers &&
+	     (share->n_offers >= OFFERS_MAX || share->offer_bytes + bytes > OFFER_BYTES_MAX)))
 		return false;
-	list_append(&to->list, &offer->link);
-	to->n++;
-	to->bytes += bytes;
+	list_append(&share->offers, &offer->link);
+	share->n_offers++;
+	share->offer_bytes += bytes;
+	pthread_cond_signal(&share->given);
 	return true;
-}
-
-static void subtract(struct share *share, struct share_offers *from, const struct share_offer *offer)
-	REQUIRES(&share->lock)
-{
-	from->n--;
-	from->bytes -= bytes_of(offer);
-	if (!share->offers.n && !share->late.n)
-		pthread_cond_broadcast(&share->idle);
 }
 
 void share_give(struct share *share, struct share_offer *offer)
@@ -77,54 +65,40 @@ void share_give(struct share *share, struct share_offer *offer)
 		return;
 	mark(share, offer, true);
 	mutex_lock(&share->lock);
-	bool stopping = atomic_load(&share->stopping);
-	bool added = !stopping && add(&share->offers, offer, OFFERS_MAX, OFFER_BYTES_MAX);
-	if (added)
-		pthread_cond_signal(&share->given);
+	bool added = add(share, offer);
 	mutex_unlock(&share->lock);
 	if (added)
 		return;
-	if (!stopping)
+	if (!atomic_load(&share->stopping))
 		share_complain(share, COMPLAINT_FULL_QUEUE, offer->facts.id, "too many wait to be given");
 	share_count(share, SHARE_DROPPED);
 	share_offer_free(share, offer);
 }
 
 /* @offer, which was taken, is over. */
-static void end(struct share *share, struct share_offers *from, struct share_offer *offer)
+static void end(struct share *share, struct share_offer *offer)
 {
 	if (!offer->lost)
 		mark(share, offer, false);
 	mutex_lock(&share->lock);
-	subtract(share, from, offer);
+	share->n_offers--;
+	share->offer_bytes -= bytes_of(offer);
+	if (!share->n_offers)
+		pthread_cond_broadcast(&share->idle);
 	mutex_unlock(&share->lock);
 	share_offer_free(share, offer);
 }
 
-static void put_off(struct share *share, struct share_offer *offer)
+/* Waits for the next, which stays counted until it is over. NULL when the daemon ends and no time is left. */
+static struct share_offer *next_offer(struct share *share)
 {
 	mutex_lock(&share->lock);
-	bool added = add(&share->late, offer, LATE_MAX, LATE_BYTES_MAX);
-	if (added)
-		subtract(share, &share->offers, offer);
-	mutex_unlock(&share->lock);
-	if (added)
-		return;
-	lose(share, offer);
-	end(share, &share->offers, offer);
-}
-
-/* It stays counted until it is over. NULL if there is none, or no time is left. */
-static struct share_offer *take(struct share *share, struct share_offers *from)
-{
-	struct share_offer *offer = NULL;
+	while (!atomic_load(&share->stopping) && list_empty(&share->offers))
+		mutex_wait(&share->lock, &share->given);
 	bool is_over = atomic_load(&share->stopping) && monotonic_ms() >= atomic_load(&share->give_by);
-	mutex_lock(&share->lock);
-	struct list *first = is_over ? NULL : list_take(&from->list);
-	if (first)
-		offer = LIST_ENTRY(first, struct share_offer);
+	struct list *first = is_over ? NULL : list_take(&share->offers);
 	mutex_unlock(&share->lock);
-	return offer;
+	return first ? LIST_ENTRY(first, struct share_offer) : NULL;
 }
 
 /* ---- One offer ---- */
@@ -143,22 +117,22 @@ static int check_unchanged(const struct share_offer *offer)
 	return inputs_check(text_span(&offer->inputs), &offer->facts.search);
 }
 
-static int write_conversion(struct share *share, const struct share_offer *offer, const struct store_key *key,
-			    int fd, uint64_t *ret_size, struct gsym_diag *diag)
+static int write_conversion(struct share *share, const struct share_offer *offer, int fd, uint64_t *ret_size,
+			    struct gsym_diag *diag)
 {
 	struct cache_temp temp;
 	uint64_t size = 0;
 	int err = cache_temp_open(share->cache, &temp, diag);
 	if (err)
 		return err;
-	err = share_payload_write(temp.fd, key, offer->facts.id, offer->handle, text_span(&offer->portable),
-				  &size);
+	err = share_payload_write(temp.fd, &offer->key, offer->facts.id, offer->handle,
+				  text_span(&offer->portable), &size);
 	/* It is ours alone, so that no other process shortens it. */
 	void *at = err ? MAP_FAILED : file_map(temp.fd, size, MAP_PRIVATE);
 	if (!err && at == MAP_FAILED)
 		err = -errno;
 	if (!err)
-		err = object_write(fd, key, OBJECT_CONVERSION, (struct span){at, (size_t)size}, true,
+		err = object_write(fd, &offer->key, OBJECT_CONVERSION, (struct span){at, (size_t)size}, true,
 				   share->trust, ret_size, diag);
 	if (at != MAP_FAILED)
 		munmap(at, (size_t)size);
@@ -166,14 +140,14 @@ static int write_conversion(struct share *share, const struct share_offer *offer
 	return err;
 }
 
-static int write_failure(struct share *share, const struct share_offer *offer, const struct store_key *key,
-			 int fd, uint64_t *ret_size, struct gsym_diag *diag)
+static int write_failure(struct share *share, const struct share_offer *offer, int fd, uint64_t *ret_size,
+			 struct gsym_diag *diag)
 {
 	struct text_buf text = {0};
 	share_failure_write(&text, offer->message, text_span(&offer->portable));
 	int err = text.failed ? -ENOMEM
-			      : object_write(fd, key, OBJECT_FAILURE, text_span(&text), true, share->trust,
-					     ret_size, diag);
+			      : object_write(fd, &offer->key, OBJECT_FAILURE, text_span(&text), true,
+					     share->trust, ret_size, diag);
 	text_deinit(&text);
 	return err;
 }
@@ -205,30 +179,27 @@ static bool send_object(struct share *share, struct store_request *request)
 	return !reply.err;
 }
 
-/* @again: there is, or may be, an object of that name. */
-static void give_under(struct share *share, struct share_offer *offer, const struct store_key *key,
-		       bool again)
+static void give_object(struct share *share, struct share_offer *offer)
 {
 	char name[STORE_NAME_SIZE];
 	struct cache_temp temp;
 	struct gsym_diag diag = {""};
-	bool replaces = again && offer->replaces;
 	struct store_request request = {
 		.operation = STORE_PUT,
-		.condition = !replaces      ? STORE_IF_ABSENT
-			     : *offer->etag ? STORE_IF_MATCH
-					    : STORE_ALWAYS,
+		.condition = !offer->replaces ? STORE_IF_ABSENT
+			     : *offer->etag   ? STORE_IF_MATCH
+					      : STORE_ALWAYS,
 		.name = name,
-		.etag = replaces ? offer->etag : "",
+		.etag = offer->etag,
 	};
-	store_name(key, STORE_CONVERSION, name);
-	if (again && offer->may_exist && exists(share, name))
+	store_name(&offer->key, STORE_CONVERSION, name);
+	if (offer->may_exist && exists(share, name))
 		return;
 	int err = cache_temp_open(share->cache, &temp, &diag);
 	if (!err) {
 		request.fd = temp.fd;
-		err = (offer->handle ? write_conversion : write_failure)(share, offer, key, temp.fd,
-									 &request.size, &diag);
+		err = (offer->handle ? write_conversion : write_failure)(share, offer, temp.fd, &request.size,
+									 &diag);
 		if (!err && !send_object(share, &request))
 			offer->lost = true;
 		cache_temp_close(share->cache, &temp);
@@ -248,39 +219,14 @@ static void drop(struct share *share, struct share_offer *offer, int err)
 		lose(share, offer);
 }
 
-/*
- * Under the key of the content of its files, unless one of these has more than @most bytes and is not
- * digested yet: then false. @more: see file_digest().
- */
-static bool give_by_content(struct share *share, struct share_offer *offer, uint64_t most,
-			    bool (*more)(void *user))
-{
-	struct store_key key = {.is_content = false};
-	int err = share_facts_digest(&offer->facts, &share->digests, offer->fds, most, more, share);
-	if (err && err != -ESTALE) { /* of reading, or no time is left */
-		lose(share, offer);
-		return true;
-	}
-	if (!err) {
-		err = share_facts_key(&offer->facts, offer->fds, &key);
-		if (err == -EPERM || (!err && !key.is_content))
-			return false;
-	}
-	if (!err)
-		err = check_unchanged(offer);
-	if (err)
-		drop(share, offer, err);
-	else
-		give_under(share, offer, &key, !offer->has_key);
-	return true;
-}
-
 /* Before and after the neighbours are read, so that what is recorded is what was converted. */
 static int prepare(struct share_offer *offer)
 {
 	const struct share_place place = {&offer->facts.search, offer->facts.directory,
 					  &offer->facts.files[SHARE_SOURCE].state};
 	int err = check_unchanged(offer);
+	if (!err && !offer->has_key)
+		err = share_facts_key(&offer->facts, offer->fds, &offer->key);
 	if (!err)
 		err = share_inputs_write(&place, text_span(&offer->inputs), &offer->portable);
 	return err ? err : check_unchanged(offer);
@@ -295,77 +241,23 @@ static bool is_to_wait(struct share *share, const struct share_offer *offer)
 	       (atomic_load(&share->stopping) && bytes_of(offer) > LAST_BYTES_MAX);
 }
 
-/* False if files are to be digested first. */
-static bool give(struct share *share, struct share_offer *offer)
+static void give(struct share *share, struct share_offer *offer)
 {
-	if (is_to_wait(share, offer)) {
-		lose(share, offer);
-		return true;
-	}
-	int err = prepare(offer);
-	if (err) {
+	int err = is_to_wait(share, offer) ? -EAGAIN : prepare(offer);
+	if (err)
 		drop(share, offer, err);
-		return true;
-	}
-	if (offer->has_key) {
-		give_under(share, offer, &offer->key, true);
-		share_hold_end(share, TAKE(offer->hold));
-	}
-	return (offer->has_key && offer->key.is_content) ||
-	       give_by_content(share, offer, DIGEST_SMALL_MAX, NULL);
+	else
+		give_object(share, offer);
 }
 
 /* ---- The thread ---- */
 
-static void give_new(struct share *share)
-{
-	struct share_offer *offer;
-	while ((offer = take(share, &share->offers)))
-		if (give(share, offer))
-			end(share, &share->offers, offer);
-		else
-			put_off(share, offer);
-}
-
-/* Between the blocks of a file that is digested. */
-static bool rest(void *user)
-{
-	struct share *share = user;
-	give_new(share);
-	usleep(REST_US);
-	return !atomic_load(&share->stopping);
-}
-
-static void give_late(struct share *share)
-{
-	struct share_offer *offer = take(share, &share->late);
-	if (!offer)
-		return;
-	if (is_to_wait(share, offer))
-		lose(share, offer);
-	else if (!give_by_content(share, offer, UINT64_MAX, rest))
-		lose(share, offer);
-	end(share, &share->late, offer);
-}
-
-/* False when the daemon ends, and no offer is left, or no time. */
-static bool await_offers(struct share *share)
-{
-	mutex_lock(&share->lock);
-	while (!atomic_load(&share->stopping) && !share->offers.n && !share->late.n)
-		mutex_wait(&share->lock, &share->given);
-	bool is_over = atomic_load(&share->stopping) &&
-		       (!share->offers.n || monotonic_ms() >= atomic_load(&share->give_by));
-	mutex_unlock(&share->lock);
-	return !is_over;
-}
-
 void *share_giver(void *arg)
 {
 	struct share *share = arg;
-	while (await_offers(share)) {
-		give_new(share);
-		give_late(share);
+	for (struct share_offer *offer; (offer = next_offer(share));) {
+		give(share, offer);
+		end(share, offer);
 	}
 	return NULL;
 }
@@ -373,7 +265,7 @@ void *share_giver(void *arg)
 void share_flush(struct share *share)
 {
 	mutex_lock(&share->lock);
-	while (!atomic_load(&share->stopping) && (share->offers.n || share->late.n || share->n_holds))
+	while (!atomic_load(&share->stopping) && (share->n_offers || share->n_holds))
 		mutex_wait(&share->lock, &share->idle);
 	mutex_unlock(&share->lock);
 }
@@ -384,8 +276,7 @@ void share_offers_free(struct share *share)
 	unsigned n = 0;
 	list_init(&all);
 	mutex_lock(&share->lock);
-	list_splice(&all, &share->offers.list);
-	list_splice(&all, &share->late.list);
+	list_splice(&all, &share->offers);
 	mutex_unlock(&share->lock);
 	for (; (at = list_take(&all)); n++) {
 		share_count(share, SHARE_DROPPED);

@@ -11,58 +11,27 @@
 #include <xxhash.h>
 
 #include "work/cache/notes.h"
-#include "work/cache/sampled_hash.h"
 #include "work/types/packed_name.h"
 #include "work/run/inputs.h"
-#include "store/client/file_digest.h"
+#include "store/client/file_print.h"
 #include "gsym/base/ascii.h"
 
 enum {
 	LOCAL_DIGITS = 16,    /* of a fingerprint of inputs.h */
 	NEIGHBOURS_MAX = 256, /* that there are: every host opens each of them to compare it */
-	PRINT_SIZE = 2 * STORE_DIGEST + 2,
 };
 
 #define SERVERS "debuginfod "
 
-bool share_is_trusted(const struct stat *st)
-{
-	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
-}
-
 /* ---- What was found ---- */
 
-static int print_content(int fd, uint64_t size, char ret[static PRINT_SIZE])
-{
-	uint8_t digest[STORE_DIGEST];
-	int err = file_digest(fd, size, NULL, NULL, digest);
-	*ret = 'b';
-	for (size_t i = 0; i < STORE_DIGEST && !err; i++)
-		snprintf(ret + 1 + 2 * i, 3, "%02x", digest[i]);
-	return err;
-}
-
-static int print_sample(int fd, const struct stat *st, char ret[static PRINT_SIZE])
-{
-	XXH128_hash_t sample;
-	if (!share_is_trusted(st))
-		return -EPERM;
-	int err = sampled_hash(fd, (uint64_t)st->st_size, &sample);
-	if (!err)
-		snprintf(ret, PRINT_SIZE, "s%016" PRIx64 "%016" PRIx64, (uint64_t)sample.high64,
-			 (uint64_t)sample.low64);
-	return err;
-}
-
 /* @fd: what neighbour_open() gave. 0, or a negative errno: it must not be shared. */
-static int print_file(int fd, const struct neighbour *file, char ret[static PRINT_SIZE])
+static int print_file(int fd, const struct neighbour *file, char ret[static FILE_PRINT_SIZE])
 {
-	if (fd < 0) {
-		snprintf(ret, PRINT_SIZE, "%c", fd == -EPERM ? '+' : '-');
-		return 0;
-	}
-	return file->st.st_size <= DIGEST_SMALL_MAX ? print_content(fd, (uint64_t)file->st.st_size, ret)
-						    : print_sample(fd, &file->st, ret);
+	if (fd >= 0)
+		return file_print(fd, (uint64_t)file->st.st_size, ret);
+	snprintf(ret, FILE_PRINT_SIZE, "%c", fd == -EPERM ? '+' : '-');
+	return 0;
 }
 
 /* ---- Places ---- */
@@ -202,7 +171,7 @@ static int write_servers(const char *again, struct text_buf *out)
 
 static int write_neighbour(const struct share_place *place, const char *path, size_t *n, struct text_buf *out)
 {
-	char print[PRINT_SIZE];
+	char print[FILE_PRINT_SIZE];
 	struct neighbour file;
 	int fd = neighbour_open(place->search, place->source, path, &file);
 	*n += fd >= 0;
@@ -271,7 +240,7 @@ static void note_used(struct reading *r, const struct neighbour *file)
 /* Whether what is at @path is what @print says. */
 static int compare(struct reading *r, const char *print, const char *path)
 {
-	char here[PRINT_SIZE];
+	char here[FILE_PRINT_SIZE];
 	struct neighbour file;
 	int fd = neighbour_open(r->place->search, r->place->source, path, &file);
 	bool seen = fd >= 0 || fd == -EPERM;
@@ -318,7 +287,7 @@ static int check_search(const struct share_place *place, const char *line)
 int share_inputs_read(const struct share_place *place, struct span portable, int64_t age,
 		      struct text_buf *ret_inputs, struct text_buf *ret_notes)
 {
-	char line[PRINT_SIZE + 32 + PATH_MAX];
+	char line[FILE_PRINT_SIZE + 32 + PATH_MAX];
 	const char *at = (const char *)portable.data, *end = at + portable.size;
 	struct reading r = {.place = place, .age = age, .inputs = ret_inputs, .notes = ret_notes};
 	int err = 0;

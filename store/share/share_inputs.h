@@ -9,15 +9,11 @@
  *
  *	<what was found> <whether packed><place>:<path>
  *
- * What was found is "-" for nothing, "+" for a file that must not be read, "b" and the 64 hex digits of the
- * BLAKE2b-256 of its content, or for a large file "s" and 32 hex digits of its sampled hash. The place, of
- * which the path is the rest, is "s" for the directory of the object file, "dN" for a directory of debug
+ * What was found is "-" for nothing, "+" for a file that must not be read, or as of file_print.h. The place,
+ * of which the path is the rest, is "s" for the directory of the object file, "dN" for a directory of debug
  * files, "eN" for one of these with the directory of the object file after it, "rN" for a source, and "a" for
  * the root: so that a host may keep its files elsewhere. "p" before it stands for PACKED (packed_name.h).
  * A line "? <seconds>" says that debuginfod's servers had nothing, and for how long that is believed.
- *
- * A sampled hash can be forged, so that only files that root or the client's user owns, and no other user may
- * write, are compared by it.
  */
 #ifndef STORE_SHARE_SHARE_INPUTS_H
 #define STORE_SHARE_SHARE_INPUTS_H
@@ -25,8 +21,6 @@
 #include "work/run/neighbour.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/text_buf.h"
-
-enum { DIGEST_SMALL_MAX = 16 << 20 /* bytes of a file whose content is digested when it is asked for */ };
 
 /* Where a host has the object file, and where it searches. Borrowed. */
 struct share_place {
@@ -52,8 +46,5 @@ int share_inputs_write(const struct share_place *place, struct span local, struc
  */
 int share_inputs_read(const struct share_place *place, struct span portable, int64_t age,
 		      struct text_buf *ret_inputs, struct text_buf *ret_notes);
-
-/* Whether only root or the client's user can have written the file. */
-bool share_is_trusted(const struct stat *st);
 
 #endif

@@ -19,8 +19,6 @@ static int make_facts(const struct converter *converter, const struct convert_re
 	const struct convert_job job = {.converter = converter, .request = request};
 	const int fds[SHARE_FILES] = {fd, -1};
 	int err = share_facts_make(&job, ret);
-	if (!err)
-		err = share_facts_digest(ret, &converter->share->digests, fds, UINT64_MAX, NULL, NULL);
 	return err ? err : share_facts_key(ret, fds, ret_key);
 }
 
@@ -53,20 +51,6 @@ static int receive(struct share *share, const struct share_facts *facts, const s
 	return err;
 }
 
-/* Under the key of the samples of a file, which has its place, owner and permissions. */
-static int receive_by_sample(struct share *share, struct share_facts *facts, int fd,
-			     struct store_reply *reply, struct share_found *found, struct gsym_diag *diag)
-{
-	struct store_reply again = {.err = 0};
-	struct store_key key;
-	facts->files[SHARE_SOURCE].has_digest = false;
-	if (share_facts_key(facts, (const int[SHARE_FILES]){fd, -1}, &key))
-		return reply->err;
-	int err = receive(share, facts, &key, &again, found, diag);
-	*reply = again;
-	return err;
-}
-
 int share_object_take(const struct converter *converter, const struct convert_request *request, int fd,
 		      struct store_reply *reply, struct handle **ret, struct gsym_diag *diag)
 {
@@ -77,8 +61,6 @@ int share_object_take(const struct converter *converter, const struct convert_re
 	int err = make_facts(converter, request, fd, &facts, &key);
 	if (!err)
 		err = receive(converter->share, &facts, &key, reply, &found, diag);
-	if (err == -ENOENT && reply->err == err)
-		err = receive_by_sample(converter->share, &facts, fd, reply, &found, diag);
 	if (!err && !found.handle)
 		err = diag_set(diag, -EIO, "%s", found.message);
 	if (!err)

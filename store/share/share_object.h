@@ -1,8 +1,7 @@
 /*
  * share_object.h - the conversion of one object file in a store, for programs that end when they have it.
  *
- * @fd of each function is the object file of the request, which has no second file. All of it is read to
- * name the conversion after its content, unless the request has its digest.
+ * @fd of each function is the object file of the request, which has no second file.
  */
 #ifndef STORE_SHARE_SHARE_OBJECT_H
 #define STORE_SHARE_SHARE_OBJECT_H
@@ -11,14 +10,13 @@
 #include "store/share/share.h"
 #include "store/client/store_key.h"
 
-/* What it is named after. 0; -ELIBACC; -ENOMEM; -ESTALE if the file is shorter now; or that of reading. */
+/* What it is named after. 0; or as of share_facts_key(). */
 int share_object_key(const struct converter *converter, const struct convert_request *request, int fd,
 		     struct store_key *ret);
 
 /*
  * Takes it, and nothing else is done: nothing is converted, and nothing is put into the cache but temporary
- * files. If the store has none under the key of the content, it is looked for as by hosts that do not know
- * the digest yet.
+ * files.
  *
  * @reply: how the store answered
  * @ret:   one reference; its inputs are in the portable form

@@ -7,7 +7,7 @@
 #include "store/share/share_hold.h"
 
 struct share_offer {
-	struct list link; /* in share.offers or share.late */
+	struct list link; /* in share.offers */
 	struct share_facts facts;
 	int fds[SHARE_FILES];            /* of the files; owned */
 	struct handle *handle;           /* NULL: a failure, */

@@ -15,7 +15,6 @@ int share_open(struct share *share, const struct share_options *options, const c
 	share->cache = cache;
 	share->log = log;
 	share->wait_ms = options->wait_ms;
-	share->digests = options->digests;
 	atomic_init(&share->pace, SHARE_PACE);
 	if (!sodium_library(diag))
 		return diag_prefix(diag, -ELIBACC, "a shared store needs libsodium");
@@ -54,8 +53,7 @@ int share_start(struct share *share)
 	if (!share->store)
 		return 0;
 	mutex_init(&share->lock, LOCK_SHARE);
-	list_init(&share->offers.list);
-	list_init(&share->late.list);
+	list_init(&share->offers);
 	list_init(&share->holds);
 	pthread_cond_init(&share->given, NULL);
 	pthread_cond_init(&share->idle, NULL);

@@ -12,7 +12,6 @@ struct share_options {
 	unsigned
 		/* for the store, before a conversion is begun; LEASE_HEDGE_MS unless the user set another */
 		wait_ms;
-	struct share_digests digests; /* its user is borrowed */
 };
 
 /*

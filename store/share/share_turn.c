@@ -73,16 +73,12 @@ static struct share_turn *turn_new(const struct convert_job *job)
 	return NULL;
 }
 
-/* Small files are digested at once: that takes less time than to convert them. */
 static int make_key(struct share_turn *turn, const struct convert_job *job)
 {
 	const int fds[SHARE_FILES] = {job->input, job->binary};
 	if (turn->has_key)
 		return 0;
-	int err = share_facts_digest(&turn->facts, &job->converter->share->digests, fds, DIGEST_SMALL_MAX,
-				     NULL, NULL);
-	if (!err)
-		err = share_facts_key(&turn->facts, fds, &turn->key);
+	int err = share_facts_key(&turn->facts, fds, &turn->key);
 	if (err)
 		return err;
 	turn->has_key = true;
@@ -365,7 +361,7 @@ static enum share_step take_or_wait(struct convert_job *job, struct share_turn *
 	if (!turn || !store_is_up(share->store))
 		return SHARE_CONVERT;
 	if (make_key(turn, job)) {
-		turn->result = SHARE_MISS; /* it has no name as yet */
+		turn->result = SHARE_MISS; /* it has no name */
 		return SHARE_CONVERT;
 	}
 	const int64_t now = monotonic_ms();

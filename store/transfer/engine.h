@@ -57,8 +57,8 @@ struct engine_type {
 	 */
 	int (*run)(struct engine *engine, struct transfer *transfer);
 	/*
-	 * Whether conditions hold: writes an object of a random name and deletes it. 1, 0, or a negative errno
-	 * if that could not be found out now.
+	 * Whether conditions hold: writes an object of a random name and deletes it. 1, 0, or a negative
+	 * errno if that could not be found out now.
 	 */
 	int (*probe)(struct engine *engine, struct transfer *transfer);
 	void (*close)(struct engine *engine);

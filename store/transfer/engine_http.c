@@ -1,6 +1,6 @@
 /*
- * A store on an HTTP server that takes PUT: one of WebDAV (Apache's mod_dav, lighttpd's mod_webdav, nginx), or
- * any other.
+ * A store on an HTTP server that takes PUT: one of WebDAV (Apache's mod_dav, lighttpd's mod_webdav, nginx),
+ * or any other.
  *
  * Leases need a server that evaluates If-None-Match and If-Match, which the probe finds out. Apache evaluates
  * them before it writes, so that two hosts that write at the same moment may both succeed; that costs a
@@ -66,7 +66,7 @@ static int authorize(struct http_run *run)
 
 /* ---- Requests ---- */
 
-/* Sends a request for the object @name, or the collection of a name with a slash at its end. Frees @headers. */
+/* For the object @name, or the collection of a name with a slash at its end. Frees @headers. */
 static int exchange(struct http_run *run, const char *name, struct http_request *request,
 		    struct http_headers *headers, struct http_answer *ret)
 {

@@ -4,7 +4,6 @@
  *	send    sendmsg(2) in the daemon
  *	recv    recvmsg(2) in the daemon, from the socket that it has sent to last; once
  *	calloc  calloc(3) of some kilobytes in new workers, as libelf needs for sections
- *	digest  pread(2) in the daemon's thread that digests files
  *	later   the date in the daemon is a day later
  */
 #define _GNU_SOURCE
@@ -64,18 +63,6 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 		return -1;
 	}
 	return real(fd, msg, flags);
-}
-
-ssize_t pread64(int fd, void *to, size_t size, off64_t offset)
-{
-	ssize_t (*real)(int, void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pread64");
-	char name[16] = "";
-	pthread_getname_np(pthread_self(), name, sizeof(name));
-	if (strcmp(name, "digest") == 0 && daemon_fails(FAULTS "/digest")) {
-		errno = EIO;
-		return -1;
-	}
-	return real(fd, to, size, offset);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *ret)

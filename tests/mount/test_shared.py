@@ -194,19 +194,19 @@ class SharedTest(StoreTest):
         self.assertEqual((self.conversions(mnt), self.status(self.id, mnt)["origin"]), (0, "store"))
 
     @mount_harness.needs_large_files
-    def test_large_file_delays_no_other(self):
-        """The content of one is read for minutes, while others are given."""
+    def test_large_file(self):
+        """One is known by samples, which another user who may write it could forge; and named so at any place."""
         os.truncate(self.path, 200 << 30)
-        mnt = self.host("digest_rate=0")
-        self.answer(mnt)
+        want = self.answer(self.expect_converted())
         self.wait_given()
-        other = mount_harness.build_id(self.compile_other())
-        wait_until(lambda: other in self.ids(mnt), "the other image")
-        self.read(other, "functions.tsv", mnt=mnt)
-        self.wait_given(2)
-        self.assertEqual(self.daemons[-1].stop(), 0)
-        (marked,) = [path for path in self.cached() if self.is_pending(path)]  # its content is still to be given
-        self.assertIn(self.id, marked)
+        place = os.path.join(self.dir, "place", "below")
+        os.makedirs(place)
+        os.rename(self.path, os.path.join(place, "renamed"))
+        self.expect_taken(want, source=os.path.dirname(place))
+        os.chmod(os.path.join(place, "renamed"), 0o666)
+        mnt = self.expect_converted(source=os.path.dirname(place))
+        self.assertEqual(self.answer(mnt), want)
+        self.assertEqual((self.shares(mnt, "given"), len(self.entries())), (0, 1))
 
     def test_failure(self):
         """What is wrong with a file is found out once."""
@@ -282,11 +282,11 @@ class LeaseTest(StoreTest):
     def test_answers_that_fragments_do_not_have(self):
         """Of an image of one unit: they wait for another host no longer than for the store."""
         os.truncate(self.path, 20 << 30)  # 200 seconds are predicted for it, and waited for ten times as long
-        first, gate = self.gated_host("digest_rate=0")
+        first, gate = self.gated_host()
         self.reader(self.id, "functions.tsv", mnt=first)
         wait_until(lambda: self.entries("lease"), "the lease")
         gate.wait_started()
-        second = self.host("digest_rate=0", "shared_wait=15000", "threads=1")  # for the start of the store's process, too
+        second = self.host("shared_wait=15000", "threads=1")  # for the start of the store's process, too
         waiting = self.reader(self.id, "functions.tsv", mnt=second)
         wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
         self.assertIn("geo::point::norm", self.answer(second))

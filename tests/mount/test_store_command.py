@@ -106,24 +106,6 @@ class StoreCommandTest(SampleTest):
         self.assertIn(b"sample.cpp", self.gsym("lookup", out, self.address).stdout)
         return True
 
-    def test_get_what_a_daemon_gave_early(self):
-        """Before it knows the content of a file, a daemon names it by samples."""
-        os.truncate(self.path, 20 << 20)
-        daemon = self.host("digest_rate=0")
-        self.assertLines()
-        wait_until(lambda: len(self.keys()) == 2, "both objects")
-        self.assertEqual(daemon.stop(), 0)
-        key, word, _ = self.store("put", self.path).stdout.decode().split()
-        self.assertEqual((word, key in self.keys()), ("present", True))
-        self.assertIn(b"2 objects verified, 0 bad", self.gsym("store", "verify", self.shared).stdout)
-        os.unlink(os.path.join(self.shared, "gsymfs1", key[:2], key + ".gsym"))
-        self.assertTrue(self.get())
-        if is_root():
-            os.chown(self.path, 0, 1)  # now it is another file, as far as samples tell
-        else:
-            os.chmod(self.path, 0o200)
-        self.assertFalse(self.get())
-
     def test_get_what_other_options_made(self):
         servers = {"DEBUGINFOD_URLS": "http://127.0.0.1:1/"}
         for option, env, words in (("merged=no", {}, ["--merged=no"]), ("debuginfod=yes", servers, ["--debuginfod"])):

@@ -24,7 +24,7 @@ CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "dama
 FILTER = ("filter*", "log_formats", "map_line", "memory_map", "pattern", "pending_stack", "shown_match", "source_position", "stack_*",
           "symbol_match", "golden", "logs", "log samples", "log table", "stacks", "core files",
           "fuzz-filter", "mount-log")
-STORE = ("store_key", "store_object", "store_trust", "lease", "breaker", "store-*", "file_digest", "golden store", "store faults",
+STORE = ("store_key", "store_object", "store_trust", "lease", "breaker", "store-*", "file_print", "golden store", "store faults",
          "store engines", "store process", "store S3", "fuzz-store_object")
 MOUNT = ("mount-lookup", "mount-interface", "mount-read", "mount-daemon", "mount-batch", "mount-access", "mount-source",
          "mount-scan", "mount-cache", "mount-by_path", "mount-odd", "mount-worker")
@@ -77,8 +77,8 @@ TESTS = {
     "fs/name": ("fs-name", "fs-node", "fuzz-path_name", "mount-names", "mount-by_path", *MOUNT),
     "fs/call": ("fs-call", "mount-cold", "mount-odd", "mount-fair", *MOUNT),
     "fs/images": ("fs-catalogue", "fs-choice", "fs-image_find", "fs-kept", "fs-retired", "fs-revision", "fs-stable", "fs-caller", "fs-path_tree",
-                  "mount-names", "mount-other_ids", "mount-digests", "mount-handles", "mount-export", "mount-idle", "mount-fragment", *MOUNT),
-    "fs/scan": ("fs-index", "fs-skipped", "fs-titles", "fs-digests", "mount-scan", "mount-source", "mount-sources", "mount-watch",
+                  "mount-names", "mount-other_ids", "mount-handles", "mount-export", "mount-idle", "mount-fragment", *MOUNT),
+    "fs/scan": ("fs-index", "fs-skipped", "fs-titles", "mount-scan", "mount-source", "mount-sources", "mount-watch",
                 "mount-titles", "mount-by_path", "mount-truncated", "mount-other_ids", "mount-cold", "mount-shared", *MOUNT),
     "fs/convert": ("mount-cold", "mount-cache", "mount-fair", "mount-worker", "mount-idle", "mount-fragment", "fs-urgent", *MOUNT),
     "fs/answer": ("fs-fair", "fs-notes", "fs-stream_buf", "mount-tables", "mount-batch", "mount-log", "mount-modules", "mount-titles",

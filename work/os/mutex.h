@@ -56,7 +56,6 @@ enum lock_rank {
 	LOCK_NODES,  /* fs/name: inodes of addresses */
 	LOCK_OPEN_FILES, /* fs/tree: the list of open files */
 	LOCK_HASH_LANE,  /* fs/scan: files to be hashed, and what came of them */
-	LOCK_DIGESTS,    /* fs/images: digests of files */
 	LOCK_SKIPPED,    /* fs/scan: files that hold no known image */
 	LOCK_ACCOUNT,    /* fs/answer: memory charged to users */
 	LOCK_STORE,      /* store/client: requests; in the process that transfers, those that it serves */

@@ -39,8 +39,7 @@ struct converter {
 struct convert_input {
 	const char *path; /* of the file, see struct converter; NULL: there is none */
 	struct file_state state;
-	const uint8_t *digest; /* of the whole content, STORE_DIGEST bytes (store_key.h); NULL: not known */
-	bool fetched;          /* servers have sent it: they have no other debug file of that image */
+	bool fetched; /* servers have sent it: they have no other debug file of that image */
 };
 
 /* One conversion. Everything is borrowed. */

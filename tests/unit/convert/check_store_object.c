@@ -28,7 +28,7 @@ static const uint8_t known_signature[64] = {
 
 static struct store_key known_key(void)
 {
-	struct store_key key = {.is_content = true};
+	struct store_key key;
 	for (size_t i = 0; i < STORE_DIGEST; i++)
 		key.digest[i] = (uint8_t)i;
 	return key;
@@ -296,7 +296,7 @@ TEST(another_key)
 	struct store_key key = known_key();
 	struct object_trailer trailer;
 	assert_int_equal(check(&object, &key, trust, &trailer), 0);
-	assert_true(trailer.is_signed && trailer.kind == OBJECT_CONVERSION && trailer.key.is_content);
+	assert_true(trailer.is_signed && trailer.kind == OBJECT_CONVERSION);
 	key.digest[31] ^= 1;
 	assert_int_equal(check(&object, &key, NULL, &trailer), -EBADMSG);
 	assert_int_equal(check(&object, &key, trust, &trailer), -EBADMSG);

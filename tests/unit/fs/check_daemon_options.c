@@ -82,7 +82,6 @@ TEST(defaults)
 	assert_int_equal(o.cache_size, UINT64_C(10) << 30);
 	assert_int_equal(o.cache_free, UINT64_C(1) << 30);
 	assert_int_equal(o.shared_wait, 250);
-	assert_int_equal(o.digest_rate, 64 << 20);
 	assert_string_equal(o.debug_dirs, "/usr/lib/debug");
 	assert_int_equal(o.jobs, 2);
 	assert_int_equal(o.threads, cpus < 1 ? 1 : cpus > 256 ? 256 : cpus);
@@ -173,7 +172,6 @@ TEST(sizes)
 	EXPECT("cache_size=18446744073709551615", cache_size, UINT64_MAX);
 	EXPECT("cache_size=16777215T", cache_size, UINT64_C(16777215) << 40);
 	EXPECT("cache_free=0", cache_free, 0);
-	EXPECT("digest_rate=0", digest_rate, 0);
 	EXPECT("kept_answers=1M", kept_answers, 1 << 20);
 	static const char *const bad[] = {"cache_size=0",         "cache_size=",
 					  "cache_size=K",         "cache_size=-1",

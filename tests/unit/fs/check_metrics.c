@@ -120,8 +120,6 @@ TEST_WITH(of_the_daemon, images_fixture_set_up, images_fixture_tear_down)
 	count_up(p.metrics.scans, SCAN_RESULTS, 151);
 	p.metrics.scan_ms = 5999;
 	p.metrics.scanned_files = 160;
-	count_up(p.metrics.digests, DIGEST_RESULTS, 161);
-	p.metrics.digest_bytes = UINT64_MAX;
 	count_up(p.counters.fetches, FETCH_RESULTS, 171);
 	p.cache.bytes = 181;
 	p.cache.limit = 182;
@@ -155,10 +153,7 @@ TEST_WITH(of_the_daemon, images_fixture_set_up, images_fixture_tear_down)
 	SAMPLES("counter", "scans_total{mount=\"/m\",result=\"complete\"} 151",
 		"scans_total{mount=\"/m\",result=\"incomplete\"} 152",
 		"scans_total{mount=\"/m\",result=\"partial\"} 153", "scan_seconds_total{mount=\"/m\"} 5.999",
-		"scanned_files_total{mount=\"/m\"} 160", "digests_total{mount=\"/m\",result=\"made\"} 161",
-		"digests_total{mount=\"/m\",result=\"failed\"} 162",
-		"digests_total{mount=\"/m\",result=\"replaced\"} 163",
-		"digest_bytes_total{mount=\"/m\"} 18446744073709551615",
+		"scanned_files_total{mount=\"/m\"} 160",
 		"debuginfod_requests_total{mount=\"/m\",result=\"found\"} 171",
 		"debuginfod_requests_total{mount=\"/m\",result=\"missing\"} 172",
 		"debuginfod_requests_total{mount=\"/m\",result=\"failed\"} 173");
@@ -187,7 +182,7 @@ TEST_WITH(of_the_store, images_fixture_set_up, images_fixture_tear_down)
 	char *text = text_of(&p);
 	static const char *const words[] = {"hit",     "failure",  "miss", "waited", "hedged", "refused",
 					    "damaged", "outdated", "down", "given",  "dropped"},
-				 *const operations[] = {"get", "head", "put", "delete", "list"},
+				 *const operations[] = {"get", "head", "put", "delete"},
 				 *const ends[] = {"ok",   "missing", "condition", "forbidden", "damaged",
 						  "late", "failed",  "skipped",   "canceled"};
 	char line[128];
@@ -235,7 +230,6 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 	for (size_t i = 0; i < ARRAY_SIZE(link); i++)
 		user_queues_add(&p.runners.waiting, OWNER, &link[i], false);
 	mutex_unlock(&f->images.lock);
-	atomic_store(&f->images.digests.pending, 7);
 	atomic_store(&p.answers.accounts.charged[ACCOUNT_FILES], 8);
 	char *text = text_of(&p);
 	SAMPLES("gauge", "images{mount=\"/m\",state=\"cold\"} 2", "images{mount=\"/m\",state=\"opening\"} 1",
@@ -246,19 +240,16 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 		"thread_work_pending{mount=\"/m\",role=\"names\"} 0",
 		"thread_work_pending{mount=\"/m\",role=\"run\"} 3",
 		"thread_work_pending{mount=\"/m\",role=\"idle\"} 1",
-		"thread_work_pending{mount=\"/m\",role=\"digest\"} 7",
 		"thread_busy{mount=\"/m\",role=\"convert\"} 0", "nodes{mount=\"/m\"} 0",
 		"node_bytes{mount=\"/m\"} 0", "open_files{mount=\"/m\"} 0", "batch_bytes{mount=\"/m\"} 8");
 	SAMPLES("counter", "nodes_total{mount=\"/m\"} 0");
 	free(text);
 	atomic_store(&p.answers.accounts.charged[ACCOUNT_FILES], 0);
-	atomic_store(&f->images.digests.pending, DIGESTS_UNCOUNTED);
 	mutex_lock(&f->images.lock);
 	revision_set_state(&f->images, late, STATE_CONVERTING);
 	mutex_unlock(&f->images.lock);
 	text = text_of(&p);
-	SAMPLES("gauge", "thread_work_pending{mount=\"/m\",role=\"digest\"} 0",
-		"thread_busy{mount=\"/m\",role=\"convert\"} 1");
+	SAMPLES("gauge", "thread_busy{mount=\"/m\",role=\"convert\"} 1");
 	free(text);
 	mutex_lock(&f->images.lock);
 	fragments_drop(&f->images, idle, &dropped);

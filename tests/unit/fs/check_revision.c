@@ -221,35 +221,6 @@ TEST(one_complaint_a_minute)
 	assert_true(revision_complain(&f->images, rev, "fourth"));
 }
 
-/* A conversion gets the digests of its own files as soon as they are known, and keeps them. */
-TEST(digests_of_its_files)
-{
-	struct images_fixture *f = *state;
-	struct convert_request request;
-	uint8_t one[STORE_DIGEST] = {1}, two[STORE_DIGEST] = {2};
-	put_new(f, debug_file());
-	put_new(f, program_file(SOURCE_SYMBOLS));
-	struct revision *rev = current(f);
-	const struct file_key source = source_key(&rev->source), binary = source_key(&rev->binary);
-	struct file_key before = binary;
-	before.mtime_ns--;
-	assert_int_equal(digests_set(&f->images.digests, &before, two, false), 0);
-	revision_request(&f->images, rev, &request);
-	assert_null(request.source.digest);
-	assert_null(request.binary.digest);
-	assert_int_equal(digests_set(&f->images.digests, &source, one, false), 0);
-	revision_request(&f->images, rev, &request);
-	assert_memory_equal(request.source.digest, one, STORE_DIGEST);
-	assert_null(request.binary.digest);
-	struct convert_request first = request;
-	assert_int_equal(digests_set(&f->images.digests, &binary, two, false), 0);
-	digests_forget(&f->images.digests, source.dev, source.ino);
-	revision_request(&f->images, rev, &request);
-	assert_memory_equal(first.source.digest, one, STORE_DIGEST);
-	assert_memory_equal(request.source.digest, one, STORE_DIGEST);
-	assert_memory_equal(request.binary.digest, two, STORE_DIGEST);
-}
-
 /* Those that wait for a worker or have one. */
 TEST(conversions_are_counted)
 {

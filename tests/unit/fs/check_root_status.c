@@ -38,7 +38,6 @@ static void says(const char *text)
 static int set_up(void **state)
 {
 	tree_set_up(state);
-	atomic_store(&t.f->images.digests.pending, DIGESTS_UNCOUNTED);
 	return 0;
 }
 
@@ -75,14 +74,6 @@ TEST(sources)
 	says("state\tscanning\nsource\t/src\n" NO_FILES);
 	t.tree.n_roots = 2;
 	says("state\tscanning\nsource\t/src\nsource\t/other\\tone\n" NO_FILES);
-}
-
-TEST(digests)
-{
-	atomic_store(&t.f->images.digests.pending, 0);
-	says("state\tscanning\ndigests_pending\t0\n" NO_FILES);
-	atomic_store(&t.f->images.digests.pending, 7);
-	says("state\tscanning\ndigests_pending\t7\n" NO_FILES);
 }
 
 /* ---- Files that cannot be used ---- */

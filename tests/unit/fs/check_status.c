@@ -231,40 +231,6 @@ TEST(origins)
 	expect_line("origin\there", false);
 }
 
-/* What the whole content of the files is, as far as it is known. */
-TEST(digests)
-{
-	struct images_fixture *f = *state;
-	static const char hex[] = "00010203";
-	uint8_t digest[STORE_DIGEST];
-	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 1, w.dev = 5, w.size = 1, w.mtime_ns = 1));
-	put(f, WITH(debug_file(), w.ino = 2, w.dev = 5, w.size = 1, w.mtime_ns = 1));
-	struct revision *rev = current(f);
-	char *text = text_of(ID, false);
-	assert_null(strstr(text, "digest"));
-	free(text);
-	for (size_t i = 0; i < STORE_DIGEST; i++)
-		digest[i] = (uint8_t)i;
-	const struct file_key of_source = source_key(&rev->source), of_binary = source_key(&rev->binary);
-	assert_int_equal(digests_set(&f->images.digests, &of_source, digest, false), 0);
-	digest[STORE_DIGEST - 1] = 0xff;
-	text = text_of(ID, false);
-	const char *at = strstr(text, "\ndigest\t");
-	assert_non_null(at);
-	assert_memory_equal(at + 8, hex, sizeof(hex) - 1);
-	assert_int_equal(strcspn(at + 8, "\n"), 2 * STORE_DIGEST);
-	assert_memory_equal(at + 8 + 2 * STORE_DIGEST - 2, "1f", 2);
-	assert_null(strstr(text, "binary_digest"));
-	free(text);
-	assert_int_equal(digests_set(&f->images.digests, &of_binary, digest, false), 0);
-	text = text_of(ID, false);
-	at = strstr(text, "\nbinary_digest\t");
-	assert_non_null(at);
-	assert_int_equal(strcspn(at + 15, "\n"), 2 * STORE_DIGEST);
-	assert_memory_equal(at + 15 + 2 * STORE_DIGEST - 2, "ff", 2);
-	free(text);
-}
-
 /* ---- Other files ---- */
 
 static void put_other(struct images_fixture *f, const char *path, unsigned ino, unsigned mode, unsigned uid,

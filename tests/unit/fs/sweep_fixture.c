@@ -171,15 +171,12 @@ void begin_scan(struct scanned_source *s)
 	};
 	s->roots[0] = (struct scan_root){s->dir, ""};
 	hash_lane_init(&s->scan.hashes);
-	digest_lane_init(&s->scan.digesting);
-	s->scan.index.digests = &s->f->images.digests;
 }
 
 void end_scan(struct scanned_source *s)
 {
 	hash_lane_stop(&s->scan.hashes);
 	hash_lane_deinit(&s->scan.hashes);
-	digest_lane_deinit(&s->scan.digesting);
 	index_deinit(&s->scan.index);
 }
 
