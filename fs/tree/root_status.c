@@ -63,7 +63,7 @@ static int put_skipped(struct kv_writer *kv, const struct tree *tree, const stru
 /* The store that hosts share: where, whether it is asked, and what it permits. */
 static void put_shared(struct kv_writer *kv, struct share *share)
 {
-	char breaker[256];
+	char breaker[256], access[sizeof("read-only ()") + sizeof(((struct store_abilities *)0)->refusal)];
 	struct store_abilities can;
 	if (!share)
 		return;
@@ -71,9 +71,12 @@ static void put_shared(struct kv_writer *kv, struct share *share)
 	store_abilities(share->store, &can);
 	kv_text(kv, "shared", store_title(share->store));
 	kv_text(kv, "shared_breaker", breaker);
-	kv_text(kv, "shared_access", can.is_read_only ? "read-only" : "read-write");
+	snprintf(access, sizeof(access), "read-only%s%s%s", *can.refusal ? " (" : "", can.refusal,
+		 *can.refusal ? ")" : "");
+	kv_text(kv, "shared_access", can.is_read_only ? access : "read-write");
 	kv_text(kv, "shared_leases",
-		!can.is_known     ? "not known yet"
+		can.is_read_only  ? "no (nothing may be written)"
+		: !can.is_known   ? "not known yet"
 		: !can.has_leases ? "no (the server does not refuse to replace an object)"
 				  : "yes");
 	kv_text(kv, "shared_signatures",

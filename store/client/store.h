@@ -158,7 +158,8 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 struct store_abilities {
 	bool is_known;   /* whether conditions hold was tried */
 	bool has_leases; /* STORE_IF_ABSENT holds, or that is not known: a lease that is none does no harm */
-	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes */
+	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes, */
+	char refusal[256]; /* and this was said of it */
 };
 void store_abilities(struct store *store, struct store_abilities *ret);
 

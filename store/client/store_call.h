@@ -77,6 +77,7 @@ struct store {
 	bool wants_abilities, is_probing, is_known, has_leases;
 	int64_t probe_at; /* monotonic_ms() of the next probe */
 	int64_t read_only_until;
+	char refusal[sizeof(((struct store_reply *)0)->text)]; /* why it is read-only */
 	int64_t prompt; /* monotonic_ms() of the last answer within LEASE_HEDGE_MS; 0: none */
 	int64_t late;   /* when a request was last left because it was overdue; likewise */
 
@@ -123,7 +124,7 @@ bool store_is_overdue(const struct flight *flight, int64_t now);
 bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now) REQUIRES(&store->lock);
 
 /* The result of a probe. */
-void store_probe_done(struct store *store, int err, bool holds) REQUIRES(&store->lock);
+void store_probe_done(struct store *store, int err, bool holds, const char *text) REQUIRES(&store->lock);
 
 /* Whether @err of struct store_reply is what a server says that works. */
 bool store_is_answer(int err);

@@ -406,6 +406,7 @@ void store_abilities(struct store *store, struct store_abilities *ret)
 		.has_leases = store->has_leases || !store->is_known,
 		.is_read_only = monotonic_ms() < store->read_only_until,
 	};
+	memcpy(ret->refusal, store->refusal, sizeof(ret->refusal));
 	mutex_unlock(&store->lock);
 }
 

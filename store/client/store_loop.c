@@ -50,7 +50,7 @@ static void end_flight(struct store *store, struct flight *flight, int err, cons
 	if (call)
 		store_call_failed(store, call, err, text, is_news);
 	if (is_probe)
-		store_probe_done(store, err, false);
+		store_probe_done(store, err, false, text);
 }
 
 /* The process is gone: a failure, but one, however many requests were under way. */
@@ -312,7 +312,7 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 	else if (flight->is_watched)
 		store_note_left(store, flight->changes, reply.err, reply.text);
 	else if (flight->is_probe && !flight->is_over)
-		store_probe_done(store, reply.err, m->size == 1);
+		store_probe_done(store, reply.err, m->size == 1, reply.text);
 	*flight = (struct flight){0};
 	return 0;
 }

@@ -104,6 +104,12 @@ void store_note_left(struct store *store, unsigned changes, int err, const char 
 	note(store, changes, &reply);
 }
 
+static void note_refusal(struct store *store, const char *text) REQUIRES(&store->lock)
+{
+	store->read_only_until = monotonic_ms() + READ_ONLY_MS;
+	snprintf(store->refusal, sizeof(store->refusal), "%s", text);
+}
+
 void store_call_done(struct store *store, struct store_call *call, const struct store_reply *reply,
 		     bool is_news)
 {
@@ -113,7 +119,7 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 	else
 		store_call_release(store, call);
 	if (call->message.operation == STORE_PUT && reply->err == -EACCES)
-		store->read_only_until = monotonic_ms() + READ_ONLY_MS;
+		note_refusal(store, reply->text);
 	call->reply = *reply;
 	call->state = CALL_DONE;
 	store->n_calls--;
@@ -128,13 +134,15 @@ void store_call_failed(struct store *store, struct store_call *call, int err, co
 	store_call_done(store, call, &reply, is_news);
 }
 
-void store_probe_done(struct store *store, int err, bool holds)
+void store_probe_done(struct store *store, int err, bool holds, const char *text)
 {
 	bool is_answer = !err || err == -EOPNOTSUPP;
 	store->is_probing = false;
-	store->is_known |= is_answer || err == -EACCES;
+	store->is_known |= is_answer;
 	store->has_leases = !err && holds;
 	store->probe_at = is_answer ? INT64_MAX : monotonic_ms() + PROBE_AGAIN_MS;
-	if (err == -EACCES)
-		store->probe_at = store->read_only_until = monotonic_ms() + READ_ONLY_MS;
+	if (err != -EACCES)
+		return;
+	note_refusal(store, text);
+	store->probe_at = store->read_only_until;
 }

@@ -7,9 +7,9 @@ static const struct {
 	[COMPLAINT_DAMAGED] = {"damaged", "converting it here, and replacing it"},
 	[COMPLAINT_UNTRUSTED] = {"not trusted", "converting it here; it is not replaced: have its signer in "
 						"trusted_keys, or delete it"},
+	[COMPLAINT_REPLACED] = {"not trusted", "converting it here, and replacing it by one that is signed"},
 	[COMPLAINT_NO_KEYS] = {"not checked", "converting it here; it is not replaced: mend trusted_keys"},
-	[COMPLAINT_TOO_LARGE] = {"too large", "converting it here; it is not replaced: delete it if it is "
-					      "not a conversion"},
+	[COMPLAINT_TOO_LARGE] = {"too large", "converting it here, and replacing it"},
 	[COMPLAINT_ELSEWHERE] = {"made by a host that searches other directories for debug files",
 				 "converting it here; give all hosts the same debug_dirs"},
 	[COMPLAINT_READING] = {"cannot be read", "converting it here"},

@@ -24,6 +24,7 @@
 enum share_complaint {
 	COMPLAINT_DAMAGED,
 	COMPLAINT_UNTRUSTED,
+	COMPLAINT_REPLACED, /* likewise, and there is a key to sign another */
 	COMPLAINT_NO_KEYS,
 	COMPLAINT_TOO_LARGE,
 	COMPLAINT_ELSEWHERE, /* made with other directories of debug files */

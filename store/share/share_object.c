@@ -72,14 +72,17 @@ int share_object_take(const struct converter *converter, const struct convert_re
 /* ---- Giving ---- */
 
 /* @err: of looking at what the store has. 0: there is none, or one to be replaced: @ret then says so. */
-static int note_present(int err, const struct store_reply *reply, struct share_offer *ret,
-			struct gsym_diag *diag)
+static int note_present(const struct share *share, int err, const struct store_reply *reply,
+			struct share_offer *ret, struct gsym_diag *diag)
 {
+	if (err == -EPERM && trust_signs(share->trust))
+		err = -ESTALE;
 	switch (err) {
 	case -ENOENT: return 0;
 	case -ETIME:
 	case -ESTALE:
 	case -EBADMSG:
+	case -EFBIG:
 	case -EPROTO:
 		ret->replaces = true;
 		snprintf(ret->etag, sizeof(ret->etag), "%s", reply->etag);
@@ -101,7 +104,7 @@ static int compare_stored(const struct converter *converter, struct share_offer 
 	struct store_reply reply;
 	int err = receive(converter->share, &ret->facts, &ret->key, &reply, &found, diag);
 	share_found_deinit(&found, converter->share->cache);
-	return err ? note_present(err, &reply, ret, diag) : -EEXIST;
+	return err ? note_present(converter->share, err, &reply, ret, diag) : -EEXIST;
 }
 
 int share_object_offer(const struct converter *converter, const struct convert_request *request, int fd,

@@ -171,10 +171,19 @@ static enum look reject(struct share *share, struct share_turn *turn, int err,
 			const struct store_reply *reply, const char *why)
 {
 	switch (err) {
-	case -EPERM: return refuse(share, turn, COMPLAINT_UNTRUSTED, SHARE_REFUSED, why);
+	case -EPERM:
+		/* One that nobody may take either would be no better. */
+		if (!trust_signs(share->trust))
+			return refuse(share, turn, COMPLAINT_UNTRUSTED, SHARE_REFUSED, why);
+		share_complain(share, COMPLAINT_REPLACED, turn->name, why);
+		note_replaced(turn, SHARE_REFUSED, reply->etag);
+		return LOOK_ABSENT;
 	case -ENOKEY: return refuse(share, turn, COMPLAINT_NO_KEYS, SHARE_REFUSED, why);
 	case -EXDEV: return refuse(share, turn, COMPLAINT_ELSEWHERE, SHARE_OUTDATED, why);
-	case -EFBIG: return refuse(share, turn, COMPLAINT_TOO_LARGE, SHARE_REFUSED, why);
+	case -EFBIG:
+		share_complain(share, COMPLAINT_TOO_LARGE, turn->name, why);
+		note_replaced(turn, SHARE_DAMAGED, reply->etag);
+		return LOOK_ABSENT;
 	case -ETIME:
 	case -ESTALE: note_replaced(turn, SHARE_OUTDATED, reply->etag); return LOOK_ABSENT;
 	case -EBADMSG:

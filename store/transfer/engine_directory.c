@@ -173,6 +173,10 @@ static int read_object(const struct directory_run *run, int fd, const struct sta
 	int err = describe(run, fd, st);
 	if (err || t->operation == STORE_HEAD)
 		return store_errno(err);
+	if (st->st_mode & 022) {
+		snprintf(t->reply.text, sizeof(t->reply.text), "%s: other users may write it", t->name);
+		return -EBADMSG;
+	}
 	if (t->reply.size > t->size)
 		return -EFBIG;
 	t->begun(t);
@@ -308,7 +312,7 @@ static int run_transfer(struct engine *engine, struct transfer *transfer)
 		return reply->err = -ESTALE;
 	}
 	int err = run_on_object(&run);
-	if (err)
+	if (err && !*reply->text)
 		snprintf(transfer->reply.text, sizeof(transfer->reply.text), "%s: %s", transfer->name,
 			 strerror(-err));
 	return transfer->reply.err = err;

@@ -38,7 +38,8 @@ enum {
 struct http_handle {
 	CURL *easy;
 	CURLM *multi;
-	int sock; /* of the connection that was opened last and is open still; else -1 */
+	int sock;       /* of the connection that was opened last and is open still; else -1 */
+	int open_errno; /* why it could not be opened; 0: it could */
 };
 
 struct http_client {
@@ -103,7 +104,7 @@ static struct http_handle *take_handle(struct http_client *client)
 	handle = calloc(1, sizeof(*handle));
 	if (!handle)
 		return NULL;
-	*handle = (struct http_handle){client->curl->easy_init(), client->curl->multi_init(), -1};
+	*handle = (struct http_handle){client->curl->easy_init(), client->curl->multi_init(), -1, 0};
 	if (handle->easy && handle->multi)
 		return handle;
 	free_handle(client->curl, handle);
@@ -127,6 +128,7 @@ static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_socka
 	struct http_handle *handle = user;
 	(void)purpose;
 	handle->sock = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	handle->open_errno = handle->sock < 0 ? errno : 0;
 	return handle->sock;
 }
 
@@ -546,9 +548,21 @@ static int set_callbacks(struct exchange *e)
 	return 0;
 }
 
+/* As systemd's RestrictAddressFamilies= and the filters of containers say it. */
+static bool is_forbidden(const struct exchange *e)
+{
+	const int err = e->handle->open_errno;
+	return err == EPERM || err == EACCES || err == EAFNOSUPPORT;
+}
+
 static int map_result(struct exchange *e, CURLcode result)
 {
 	const char *text = *e->error ? e->error : e->curl->easy_strerror(result);
+	if (result != CURLE_OK && is_forbidden(e))
+		return http_fail(e->task, -EHOSTUNREACH,
+				 "this process may not use the network (%s): see RestrictAddressFamilies= of "
+				 "systemd.exec(5)",
+				 strerror(e->handle->open_errno));
 	switch (result) {
 	case CURLE_OK:
 		return e->has_headers ? 0 : http_fail(e->task, -EREMOTEIO, "the answer has no headers");
@@ -624,6 +638,7 @@ int http_exchange(struct http_task *task, const struct http_request *request, st
 	if (!e.handle)
 		return -ENOMEM;
 	e.active = monotonic_ms();
+	e.handle->open_errno = 0;
 	int err = run(&e);
 	give_handle(task->client, e.handle);
 	return err;

@@ -99,9 +99,9 @@ class HostileTest(StoreTest):
         mnt = self.expect_taken(want, "trusted_keys=" + public)
         self.assertIn("shared_signatures\tdemanded", self.read("status", mnt=mnt))
         self.expect_taken(want)  # who demands nothing takes what is signed, too
-        mnt = self.expect_converted("trusted_keys=" + other_public, "sign_key=" + other_secret, why="refused")
+        mnt = self.expect_converted("trusted_keys=" + other_public, why="refused")
         self.assertRegex(self.daemons[-1].log(), os.path.basename(path) + ": not trusted: .*have its signer in trusted_keys")
-        self.assertEqual(self.shares(mnt, "given"), 0)  # it may be others' right one
+        self.assertEqual(self.shares(mnt, "given"), 0)  # an unsigned one would be no better
         with open(other_public, "a") as both, open(public) as more:
             both.write(more.read())
         self.expect_taken(want, "trusted_keys=" + other_public)
@@ -113,6 +113,29 @@ class HostileTest(StoreTest):
         mnt = self.expect_converted("trusted_keys=" + public, "sign_key=" + secret, why="refused")
         self.assertEqual(self.answer(mnt), want)
         self.assertIn("not trusted", self.daemons[-1].log())
+        wait_until(lambda: self.shares(mnt, "given") == 1, "a signed one in its place")
+        self.expect_taken(want, "trusted_keys=" + public)
+
+    def test_key_no_longer_trusted(self):
+        """What it signed is replaced by the next host that converts and signs."""
+        (secret, public), (other_secret, other_public) = self.key_files()
+        want = self.answer(self.expect_converted("sign_key=" + secret))
+        self.wait_given()
+        mnt = self.expect_converted("trusted_keys=" + other_public, "sign_key=" + other_secret, why="refused")
+        wait_until(lambda: self.shares(mnt, "given") == 1, "another object")
+        self.expect_taken(want, "trusted_keys=" + other_public)
+
+    def test_writable_by_others(self):
+        """An object that other users may write could be theirs."""
+        want = self.answer(self.expect_converted())
+        (path,) = self.wait_given()
+        for mode in (0o666, 0o620):
+            os.chmod(path, mode)
+            mnt = self.expect_converted(why="damaged")
+            self.assertEqual(self.answer(mnt), want)
+            self.assertIn("other users may write it", self.daemons[-1].log())
+            wait_until(lambda: self.shares(mnt, "given") == 1, "another object")
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
 
     def test_keys_that_are_damaged(self):
         """A list of keys that was damaged meanwhile is no fault of the objects, which stay."""

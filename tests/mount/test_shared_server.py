@@ -232,9 +232,12 @@ class ServerTest(StoreTest):
         self.server.act = flood
         mnt = self.host()
         self.assertEqual(self.answer(mnt), want)
-        wait_until(lambda: self.shares(mnt, "refused") == 1, "the count")
+        wait_until(lambda: self.shares(mnt, "damaged") == 1, "the count")
         self.assertLess(max(sent), 128 << 20)
         self.assertIn(": too large: ", self.daemons[-1].log())
+        wait_until(lambda: self.shares(mnt, "given") == 1, "another object in its place")
+        self.server.act = None
+        self.expect_taken(want)
 
     def test_failure_of_no_time(self):
         """A failure is believed for a day, whatever times the server gives, or does not."""

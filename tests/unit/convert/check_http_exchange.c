@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
@@ -373,6 +374,26 @@ TEST(whole)
 	http_task_init(&task, client, &transfer);
 	assert_int_equal(task.until, now_ms + 300);
 	assert_int_equal(transfer.reply.modified, 0);
+}
+
+static bool opens_no_socket(unsigned call)
+{
+	(void)call;
+	assert_int_equal(open_socket(), -1);
+	return false;
+}
+
+/* As a service with RestrictAddressFamilies= has no sockets of this family. */
+TEST(forbidden_network)
+{
+	socket_family = 0x7fff;
+	result = CURLE_COULDNT_CONNECT;
+	assert_int_equal(exchange(opens_no_socket), -EHOSTUNREACH);
+	socket_family = AF_UNIX;
+	assert_non_null(strstr(transfer.reply.text, "may not use the network (Address family not supported"));
+	/* The next exchange has the same handle. */
+	result = CURLE_OK;
+	assert_int_equal(exchange(usual), 0);
 }
 
 /* A byte a tick is read, then the kernel sends one a tick, then nothing comes. */

@@ -284,7 +284,7 @@ TEST(probes)
 		{0, true, false, true, true, INT64_MAX, 0},
 		{0, false, false, true, false, INT64_MAX, 0},
 		{-EOPNOTSUPP, true, false, true, false, INT64_MAX, 0},
-		{-EACCES, true, false, true, false, READ_ONLY, READ_ONLY},
+		{-EACCES, true, false, false, false, READ_ONLY, READ_ONLY},
 		{-ETIMEDOUT, true, false, false, false, AGAIN, 0},
 		{-ETIMEDOUT, true, true, true, false, AGAIN, 0},
 		{-ENOENT, false, false, false, false, AGAIN, 0},
@@ -294,7 +294,8 @@ TEST(probes)
 		store.is_known = rows[i].was_known;
 		store.has_leases = true;
 		mutex_lock(&store.lock);
-		store_probe_done(&store, rows[i].err, rows[i].holds);
+		store_probe_done(&store, rows[i].err, rows[i].holds, "reason");
+		assert_string_equal(store.refusal, rows[i].read_only ? "reason" : "");
 		mutex_unlock(&store.lock);
 		assert_false(store.is_probing);
 		assert_int_equal(store.is_known, rows[i].is_known);

@@ -240,11 +240,13 @@ int seek_body(curl_off_t off, int origin)
 	return seek(option_set(CURLOPT_SEEKDATA)->pointer, off, origin);
 }
 
+int socket_family = AF_UNIX;
+
 int open_socket(void)
 {
 	curl_opensocket_callback open_one =
 		(curl_opensocket_callback)option_set(CURLOPT_OPENSOCKETFUNCTION)->function;
-	struct curl_sockaddr address = {.family = AF_UNIX, .socktype = SOCK_STREAM};
+	struct curl_sockaddr address = {.family = socket_family, .socktype = SOCK_STREAM};
 	return open_one(option_set(CURLOPT_OPENSOCKETDATA)->pointer, CURLSOCKTYPE_IPCXN, &address);
 }
 

@@ -53,6 +53,7 @@ bool body(const char *bytes, size_t unit, size_t n);
 size_t read_body(char *to, size_t unit, size_t n);
 int seek_body(curl_off_t off, int origin);
 int open_socket(void);
+extern int socket_family; /* AF_UNIX */
 int close_socket(int sock);
 
 #endif
