@@ -44,6 +44,7 @@ struct share {
 	struct cache *cache; /* borrowed */
 	const struct log *log;
 	unsigned wait_ms;
+	bool is_patient; /* offers are kept while the store is away */
 	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */
 	atomic_uint pace;
 	atomic_bool complained[COMPLAINTS];

@@ -1,5 +1,6 @@
 /*
- * Giving delays no answer: a thread of its own does it, and drops what it cannot give. What was converted is
+ * Giving delays no answer: a thread of its own does it, keeps some of what it cannot give while the store is
+ * away, and drops what it cannot keep. What was converted is
  * marked in the cache meanwhile, so that nothing is lost by that: it is offered again when it is opened.
  */
 #include <errno.h>
@@ -22,6 +23,8 @@ enum {
 	LAST_BYTES_MAX = 64 << 20, /* of a file that is still given when the daemon ends */
 	PUT_MS = 600000,
 	HEAD_MS = 5000,
+	AWAY_MS = 500,  /* after which it is looked whether a store that was away is there again */
+	TRIES_MAX = 10, /* of an offer while the store is there and fails */
 };
 
 /* ---- Offers ---- */
@@ -89,12 +92,37 @@ static void end(struct share *share, struct share_offer *offer)
 	share_offer_free(share, offer);
 }
 
+/* To be given once the store is there again. Its lease is not held until then, so that others may convert. */
+static void put_back(struct share *share, struct share_offer *offer)
+{
+	offer->again = false;
+	offer->may_exist = !offer->replaces;
+	share_hold_end(share, TAKE(offer->hold));
+	mutex_lock(&share->lock);
+	list_append(&share->offers, &offer->link);
+	mutex_unlock(&share->lock);
+}
+
+/* Until there is an offer, and a store. */
+static void await_offer(struct share *share) REQUIRES(&share->lock)
+{
+	while (!atomic_load(&share->stopping)) {
+		const int64_t until = monotonic_ms() + AWAY_MS;
+		const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
+		if (list_empty(&share->offers))
+			mutex_wait(&share->lock, &share->given);
+		else if (share->is_patient && !store_is_up(share->store))
+			mutex_wait_until(&share->lock, &share->given, &at);
+		else
+			break;
+	}
+}
+
 /* Waits for the next, which stays counted until it is over. NULL when the daemon ends and no time is left. */
 static struct share_offer *next_offer(struct share *share)
 {
 	mutex_lock(&share->lock);
-	while (!atomic_load(&share->stopping) && list_empty(&share->offers))
-		mutex_wait(&share->lock, &share->given);
+	await_offer(share);
 	bool is_over = atomic_load(&share->stopping) && monotonic_ms() >= atomic_load(&share->give_by);
 	struct list *first = is_over ? NULL : list_take(&share->offers);
 	mutex_unlock(&share->lock);
@@ -161,8 +189,16 @@ static bool exists(struct share *share, const char *name)
 	return !reply.err;
 }
 
-/* Whether the store has it now. */
-static bool send_object(struct share *share, struct store_request *request)
+/* Whether an offer is kept for a store that is away: not for ever, and not by who ends. */
+static bool is_kept(const struct share *share, struct share_offer *offer, int err)
+{
+	bool is_away = err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -EREMOTEIO || err == -ENETDOWN;
+	return is_away && share->is_patient && !atomic_load(&share->stopping) &&
+	       (err == -ENETDOWN || ++offer->tries < TRIES_MAX);
+}
+
+/* Whether the store has it now, or it is to be given again. */
+static bool send_object(struct share *share, struct share_offer *offer, struct store_request *request)
 {
 	struct store_reply reply;
 	store_do(share->store, request, PUT_MS, &reply);
@@ -175,8 +211,10 @@ static bool send_object(struct share *share, struct store_request *request)
 	if (reply.err && reply.err != -ECANCELED && reply.err != -ENETDOWN)
 		share_complain(share, reply.err == -EACCES ? COMPLAINT_FORBIDDEN : COMPLAINT_WRITING,
 			       request->name, *reply.text ? reply.text : strerror(-reply.err));
-	share_count(share, reply.err ? SHARE_DROPPED : SHARE_GIVEN); /* who sees it counted finds the cause */
-	return !reply.err;
+	offer->again = is_kept(share, offer, reply.err);
+	if (!offer->again) /* who sees it counted finds the cause */
+		share_count(share, reply.err ? SHARE_DROPPED : SHARE_GIVEN);
+	return !reply.err || offer->again;
 }
 
 static void give_object(struct share *share, struct share_offer *offer)
@@ -200,7 +238,7 @@ static void give_object(struct share *share, struct share_offer *offer)
 		request.fd = temp.fd;
 		err = (offer->handle ? write_conversion : write_failure)(share, offer, temp.fd, &request.size,
 									 &diag);
-		if (!err && !send_object(share, &request))
+		if (!err && !send_object(share, offer, &request))
 			offer->lost = true;
 		cache_temp_close(share->cache, &temp);
 	}
@@ -243,6 +281,9 @@ static bool is_to_wait(struct share *share, const struct share_offer *offer)
 
 static void give(struct share *share, struct share_offer *offer)
 {
+	offer->again = !store_is_up(share->store) && is_kept(share, offer, -ENETDOWN);
+	if (offer->again)
+		return;
 	int err = is_to_wait(share, offer) ? -EAGAIN : prepare(offer);
 	if (err)
 		drop(share, offer, err);
@@ -257,7 +298,10 @@ void *share_giver(void *arg)
 	struct share *share = arg;
 	for (struct share_offer *offer; (offer = next_offer(share));) {
 		give(share, offer);
-		end(share, offer);
+		if (offer->again)
+			put_back(share, offer);
+		else
+			end(share, offer);
 	}
 	return NULL;
 }

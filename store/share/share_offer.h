@@ -20,7 +20,9 @@ struct share_offer {
 	bool replaces;              /* what the store has is of no use */
 	char etag[STORE_ETAG_SIZE]; /* of that; "": none */
 	struct share_hold *hold;    /* the lease; NULL: none */
-	bool lost;                  /* something could not be given */
+	bool lost;                  /* it could not be given, */
+	bool again;                 /* or not now, */
+	unsigned tries;             /* and how often it was tried so far */
 };
 
 /*

@@ -15,6 +15,7 @@ int share_open(struct share *share, const struct share_options *options, const c
 	share->cache = cache;
 	share->log = log;
 	share->wait_ms = options->wait_ms;
+	share->is_patient = options->is_patient;
 	atomic_init(&share->pace, SHARE_PACE);
 	if (!sodium_library(diag))
 		return diag_prefix(diag, -ELIBACC, "a shared store needs libsodium");
@@ -55,7 +56,7 @@ int share_start(struct share *share)
 	mutex_init(&share->lock, LOCK_SHARE);
 	list_init(&share->offers);
 	list_init(&share->holds);
-	pthread_cond_init(&share->given, NULL);
+	monotonic_cond_init(&share->given);
 	pthread_cond_init(&share->idle, NULL);
 	monotonic_cond_init(&share->held);
 	int err = thread_start(&share->giver, "give", share_giver, share);

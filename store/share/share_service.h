@@ -12,6 +12,7 @@ struct share_options {
 	unsigned
 		/* for the store, before a conversion is begun; LEASE_HEDGE_MS unless the user set another */
 		wait_ms;
+	bool is_patient; /* keeps what is to be given while the store is away */
 };
 
 /*

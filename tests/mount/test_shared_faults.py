@@ -213,9 +213,11 @@ class FaultyStoreTest(StoreTest):
         os.rename(self.shared, self.shared + ".away")
         for id in ids[1:]:
             self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
-        wait_until(lambda: self.shares(mnt, "dropped") == len(ids) - 1, "what cannot be given")
+        wait_until(lambda: self.metric(mnt, "shared_breaker_opened_total"), "that the store is left alone")
         self.assertRegex(self.read("status", mnt=mnt), "shared_breaker\t(half )?open ")
         wait_until(lambda: re.search("store '%s': not used for 1?[0-9] s: " % self.shared, self.daemons[-1].log()), "the log")
+        os.rename(self.shared + ".away", self.shared)
+        self.wait_given(len(ids))  # what was converted meanwhile
 
     def mount_small(self, options):
         if not mount_harness.is_root():

@@ -327,10 +327,23 @@ class ServerTest(StoreTest):
         self.server.broken = 503
         mnt = self.host()
         want = self.answer(mnt)
-        wait_until(lambda: self.shares(mnt, "dropped") >= 1, "the fault")
+        wait_until(lambda: self.metric(mnt, "shared_requests_total", operation="put", result="failed"), "the fault")
         self.assertEqual(self.daemons[0].stop(), 0)
         self.server.objects.clear()
         self.check_given_again(mnt, want)
+
+    def test_given_when_it_is_back(self):
+        """What was converted while a server was away is given without a restart."""
+        ids = self.copies(4)
+        self.server.broken = 503
+        mnt = self.host()
+        for id in ids:
+            self.read(id, "functions.tsv", mnt=mnt)
+        wait_until(lambda: self.metric(mnt, "shared_breaker_opened_total"), "that the store is left alone")
+        self.server.broken = None
+        self.wait_given(len(ids))
+        wait_until(lambda: not any(self.is_pending(path) for path in self.cached()), "the end of the marks")
+        self.assertEqual(self.shares(mnt, "dropped"), 0)
 
     def test_given_after_a_crash(self):
         self.hold()
