@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/command/message.h"
+#include "cli/store/convert_shared.h"
 #include "cli/store/object_share.h"
 #include "cli/store/store_command.h"
 #include "gsym/base/vec.h"
@@ -80,6 +81,51 @@ int store_put(const struct store_command *c, int n, char **operands)
 	for (int i = 1; opened && i < n && !stopped; i++)
 		if (put_object(&o, operands[i], &stopped) != STATUS_OK)
 			status = STATUS_FAILED;
+	object_share_close(&o);
+	return status;
+}
+
+/* ---- gsym convert --shared ---- */
+
+/* The output is the GSYM that was published, or could not be: then it is written all the same. */
+static int write_output(const struct convert_shared *c, const struct shared_object *object)
+{
+	struct gsym_diag diag = {""};
+	int err = object_share_write(object->handle, c->output, &diag);
+	return err ? fail(c->output, err, &diag) : STATUS_OK;
+}
+
+static void report_published(const struct convert_shared *c, const struct object_share *o,
+			     const struct shared_object *object)
+{
+	char key[KEY_TEXT_SIZE];
+	session_key_text(&object->key, key);
+	say(stderr, "%s: %s in %s as %s", c->input, object->given ? "published" : "is already",
+	    store_title(o->share.store), key);
+}
+
+static int convert_object(const struct convert_shared *c, struct object_share *o)
+{
+	struct gsym_diag diag = {""};
+	struct shared_object object = {.handle = NULL};
+	int err = object_share_put(o, c->input, &object, &diag);
+	if (err)
+		return report(c->input, err, &diag);
+	int status = write_output(c, &object);
+	handle_put(object.handle);
+	if (object.missing)
+		status = fail(c->input, -EIO, &diag);
+	else if (status == STATUS_OK && !c->quiet)
+		report_published(c, o, &object);
+	return status;
+}
+
+int convert_shared(const struct convert_shared *c)
+{
+	struct object_share o;
+	int status = object_share_open(&o, c->address, &c->session, &c->object);
+	if (status == STATUS_OK)
+		status = convert_object(c, &o);
 	object_share_close(&o);
 	return status;
 }

@@ -9,7 +9,6 @@
 #include "work/os/monotonic.h"
 #include "work/os/retry.h"
 #include "work/os/thread.h"
-#include "store/share/share_again.h"
 #include "store/share/share_turn.h"
 #include "work/run/zygote.h"
 #include "fs/call/call.h"

@@ -4,7 +4,6 @@
  */
 #include "store/client/store_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "work/cache/cache_dir.h"
 #include "work/os/monotonic.h"
 #include "work/os/mutex.h"
 #include "work/os/thread.h"
@@ -45,31 +43,13 @@ int store_directory_open(const char *path, struct gsym_diag *diag)
 	return err ? err : fd;
 }
 
-bool store_directory_is_old(int dir)
-{
-	const size_t end = strlen(CACHE_GSYM_SUFFIX);
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
-	bool found = false;
-	while (list && !found && (entry = readdir(list))) {
-		size_t n = strlen(entry->d_name);
-		found = n > end && strcmp(entry->d_name + n - end, CACHE_GSYM_SUFFIX) == 0;
-	}
-	if (list)
-		closedir(list);
-	else if (copy >= 0)
-		close(copy);
-	return found;
-}
-
 /* ---- In time ---- */
 
 struct directory_check {
 	struct mutex lock;
 	pthread_cond_t ended;
 	unsigned refs; /* of the thread and of who waits; guarded by the lock, as are the next */
-	bool is_done, is_old;
+	bool is_done;
 	int err;
 	struct gsym_diag diag;
 	char path[]; /* constant */
@@ -92,13 +72,11 @@ static void *look(void *arg)
 	struct directory_check *check = arg;
 	struct gsym_diag diag = {""};
 	int dir = store_directory_open(check->path, &diag);
-	bool is_old = dir >= 0 && store_directory_is_old(dir);
 	if (dir >= 0)
 		close(dir);
 	mutex_lock(&check->lock);
 	check->diag = diag;
 	check->err = dir < 0 ? dir : 0;
-	check->is_old = is_old;
 	check->is_done = true;
 	pthread_cond_signal(&check->ended);
 	mutex_unlock(&check->lock);
@@ -139,18 +117,6 @@ static void await_check(struct directory_check *check)
 	mutex_unlock(&check->lock);
 }
 
-static void warn(const struct log *log, const char *path, bool is_done, bool is_old)
-{
-	if (!is_done)
-		log_warning(log, "store '%s': the directory does not answer", path);
-	if (is_old)
-		log_warning(
-			log,
-			"store '%s': conversions that an earlier version kept there are not read any more: "
-			"find '%s' -maxdepth 1 -name '*.gsym' -delete",
-			path, path);
-}
-
 int store_directory_check(const char *path, const struct log *log, struct gsym_diag *diag)
 {
 	struct directory_check *check = NULL;
@@ -159,12 +125,13 @@ int store_directory_check(const char *path, const struct log *log, struct gsym_d
 		return failed;
 	await_check(check);
 	mutex_lock(&check->lock);
-	const bool is_done = check->is_done, is_old = check->is_old;
+	const bool is_done = check->is_done;
 	const int err = check->err;
 	if (err)
 		diag_set(diag, err, "%s", check->diag.text);
 	mutex_unlock(&check->lock);
 	release(check);
-	warn(log, path, is_done, is_old);
+	if (!is_done)
+		log_warning(log, "store '%s': the directory does not answer", path);
 	return err;
 }

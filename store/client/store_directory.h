@@ -13,11 +13,8 @@
  */
 int store_directory_open(const char *path, struct gsym_diag *diag);
 
-/* Whether the directory holds conversions as earlier versions kept them, which are not read any more. */
-bool store_directory_is_old(int dir);
-
 /*
- * Whether it can be opened so, with a warning if it is an old one. But a file server that does not answer
+ * Whether it can be opened so. But a file server that does not answer
  * within two seconds is not waited for: 0, and the process of the store checks it when it opens it.
  */
 int store_directory_check(const char *path, const struct log *log, struct gsym_diag *diag);

@@ -73,7 +73,16 @@ static inline void share_count(struct share *share, enum share_result result)
 
 /* ---- Offers: conversions to be given (share_give.c) ---- */
 
+struct converter;
+struct convert_request;
 struct share_offer;
+
+/*
+ * @handle, which the cache has for @request, to be given unless the store has it. Opens the files, and reads
+ * none. NULL if it was given (cache_mark()), if there is no store, or if that cannot be.
+ */
+struct share_offer *share_again(const struct converter *converter, const struct convert_request *request,
+				struct handle *handle);
 
 /* Queues @offer, which is freed; NULL is allowed. Does not block. */
 void share_give(struct share *share, struct share_offer *offer);

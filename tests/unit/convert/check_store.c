@@ -20,7 +20,6 @@
 #include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 #include "store/client/store_address.h"
-#include "store/client/store_directory.h"
 #include "store/client/store_object.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
@@ -498,21 +497,6 @@ TEST(owners)
 			-EPERM);
 		assert_int_equal(chown(f.directory, 0, 0), 0);
 	}
-	fixture_close(&f);
-}
-
-/* What earlier versions kept there is noticed. */
-TEST(old_layout)
-{
-	struct fixture f;
-	char path[512];
-	fixture_open(&f);
-	int dir = store_directory_open(f.directory, NULL);
-	assert_false(store_directory_is_old(dir));
-	path_of(&f, "0123-abc.gsym", path);
-	close(open(path, O_CREAT | O_WRONLY, 0600));
-	assert_true(store_directory_is_old(dir));
-	close(dir);
 	fixture_close(&f);
 }
 

@@ -588,7 +588,7 @@ TEST_WITH(passing, images_fixture_set_up, images_fixture_tear_down)
 		assert_int_equal(rev->failure, -EIO);
 		assert_int_equal(rev->image->conversions, n + 1);
 		assert_null(rev->inputs);
-		revision_request(&f->images, rev, &request);
+		revision_request(rev, &request);
 		assert_int_equal(request.told, 5);
 		mutex_lock(&f->images.lock);
 		queue_want(&c.queue, rev, OWNER, true);
