@@ -1,8 +1,8 @@
 /*
  * draft.h - content that takes longer to make than a thread that serves requests may be occupied.
  *
- * The call that needs it makes it in slices (slices.h), and owns the draft meanwhile: what an interrupted call
- * has made is freed with it. Memory of a draft counts as that of its user's open files.
+ * The call that needs it makes it in slices (slices.h), and owns the draft meanwhile: what an interrupted
+ * call has made is freed with it. Memory of a draft counts as that of its user's open files.
  */
 #ifndef FS_ANSWER_DRAFT_H
 #define FS_ANSWER_DRAFT_H

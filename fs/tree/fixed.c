@@ -7,10 +7,10 @@
  * before by-name (INO_BY_NAME).
  *
  * Which kind of row a new file takes; stat(2) and cp see its size with all of them:
- *	MADE      a few kilobytes in microseconds, the same for all users: made for stat and again for each open
- *	SNAPSHOT  the same in the root if it changes: made for each lookup, so that NFS, too, sees a fitting size
- *	SLICED    in the root, for what takes longer or depends on the user: a snapshot that only he may read
- *	TABLE     of a converted image, larger than memory should hold: measured once, rendered where it is read
+ *	MADE      some kilobytes in microseconds, the same for all: made for stat, and again for open
+ *	SNAPSHOT  the same in the root if it changes: made for each lookup, so the size fits for NFS, too
+ *	SLICED    in the root, takes longer or depends on the user: a snapshot that only he may read
+ *	TABLE     of a converted image, too large for memory: measured once, rendered where it is read
  * What is written to (q, log) or maps a file (image.gsym) has functions of its own. CONTRIBUTING.md lists the
  * tests and documents.
  */
@@ -350,9 +350,10 @@ static int open_table(struct call *call, const struct fixed_place *at)
 #define NEVER_CHANGES TIMEOUT_FIXED, TIMEOUT_FIXED
 #define CHANGES       TIMEOUT_FIXED, 0
 /* Every lookup makes another file, which does not change. */
-#define EACH_TIME          0, TIMEOUT_FIXED, .attr = attr_of_snapshot, .list = list_snapshot, .is_snapshot = true
-#define SNAPSHOT(function) EACH_TIME, .make = function
-#define SLICED(kind)       EACH_TIME, .draft = &kind
+#define EACH_TIME          0, TIMEOUT_FIXED
+#define SNAPSHOT(function) EACH_TIME, AS_SNAPSHOT, .make = function
+#define SLICED(kind)       EACH_TIME, AS_SNAPSHOT, .draft = &kind
+#define AS_SNAPSHOT        .attr = attr_of_snapshot, .list = list_snapshot, .is_snapshot = true
 
 /* clang-format off */
 static const struct fixed_node root_nodes[] = {

@@ -1,4 +1,7 @@
-/* root_names.h - the names in the root of a mount beside images, in the order of listings; Python reads it, too. */
+/*
+ * root_names.h - the names in the root of a mount beside images, in the order of listings; mount_harness.py
+ * reads it, too.
+ */
 #ifndef TESTS_LIB_ROOT_NAMES_H
 #define TESTS_LIB_ROOT_NAMES_H
 
