@@ -2,11 +2,10 @@
 
 #include "work/cache/publish.h"
 #include "work/run/convert_job.h"
+#include "tests/unit/convert/job_fixture.h"
 #include "tests/lib/unit.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,106 +27,18 @@ int __wrap_memfd_create(const char *name, unsigned flags)
 	return -1;
 }
 
-struct fixture {
-	char root[64], cache_path[80];
-	struct log log;
-	struct cache cache;
-	struct converter converter;
-	struct cache_key key;
-	struct convert_request request;
-	struct outcome out;
-	struct convert_job job;
-};
-
-static void in_root(const struct fixture *f, const char *name, char ret[static 128])
+static int tear_down(void **state)
 {
-	snprintf(ret, 128, "%s/%s", f->root, name);
-}
-
-static void write_file(const struct fixture *f, const char *name, const char *text)
-{
-	char path[128];
-	in_root(f, name, path);
-	FILE *file = fopen(path, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static struct convert_input scanned(const struct fixture *f, const char *name)
-{
-	struct stat st;
-	char path[128];
-	in_root(f, name, path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &st), 0);
-	struct convert_input input = {.path = name, .state = file_state_of(fd, &st, true)};
-	close(fd);
-	return input;
-}
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	*state = f;
-	strcpy(f->root, "/tmp/check-job-XXXXXX");
-	assert_non_null(mkdtemp(f->root));
-	snprintf(f->cache_path, sizeof(f->cache_path), "%s/cache", f->root);
-	assert_int_equal(cache_open(&f->cache, f->cache_path, 1 << 30, 0, &f->log, NULL), 0);
-	write_file(f, "source", "debug data");
-	write_file(f, "binary", "code");
-	write_file(f, "other", "something else");
-	strcpy(f->key.text, "0102-03");
-	f->converter = (struct converter){.root = f->root, .cache = &f->cache, .log = &f->log};
-	f->request = (struct convert_request){
-		.source = scanned(f, "source"), .binary = scanned(f, "binary"), .key = &f->key};
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	char command[128];
 	has_memory = true;
-	cache_close(&f->cache);
-	snprintf(command, sizeof(command), "rm -r '%s'", f->root);
-	assert_int_equal(system(command), 0);
-	free(f);
-	return 0;
-}
-
-/* Begins anew. */
-static struct convert_job *job_of(struct fixture *f)
-{
-	f->out = (struct outcome){.err = 0};
-	f->job = (struct convert_job){.converter = &f->converter,
-				      .request = &f->request,
-				      .out = &f->out,
-				      .input = -1,
-				      .binary = -1,
-				      .temp = CACHE_TEMP_NONE,
-				      .fragment = -1};
-	return &f->job;
-}
-
-static int count_entries(const char *directory)
-{
-	int n = -2; /* "." and ".." */
-	DIR *dir = opendir(directory);
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
+	return job_tear_down(state);
 }
 
 /* It fails with this outcome, and nothing is left open or in the cache. */
-static void assert_fails(struct fixture *f, enum verdict verdict, int err, const char *message)
+static void assert_fails(struct job_fixture *f, enum verdict verdict, int err, const char *message)
 {
 	int lowest = dup(STDIN_FILENO);
 	close(lowest);
-	assert_true(job_prepare(job_of(f)) < 0);
+	assert_true(job_prepare(job_begin(f)) < 0);
 	job_close(&f->job);
 	int after = dup(STDIN_FILENO);
 	close(after);
@@ -136,18 +47,18 @@ static void assert_fails(struct fixture *f, enum verdict verdict, int err, const
 	assert_int_equal(f->out.err, err);
 	if (!strstr(f->out.diag.text, message))
 		fail_msg("'%s' in '%s'", message, f->out.diag.text);
-	assert_int_equal(count_entries(f->cache_path), 0);
+	assert_int_equal(job_take_cached(f, ""), 0);
 }
 
 TEST(all_are_opened)
 {
-	struct fixture *f = *state;
-	assert_int_equal(job_prepare(job_of(f)), 0);
+	struct job_fixture *f = *state;
+	assert_int_equal(job_prepare(job_begin(f)), 0);
 	assert_true(f->job.input >= 0 && f->job.binary >= 0 && f->job.temp.fd >= 0 && f->job.fragment >= 0);
 	assert_int_equal(job_check_input(&f->job), 0);
 	job_close(&f->job);
 	f->request.binary.path = NULL;
-	assert_int_equal(job_prepare_fragments(job_of(f)), 0);
+	assert_int_equal(job_prepare_fragments(job_begin(f)), 0);
 	assert_true(f->job.input >= 0 && f->job.binary < 0 && f->job.temp.fd < 0 && f->job.fragment >= 0);
 	job_close(&f->job);
 }
@@ -155,9 +66,10 @@ TEST(all_are_opened)
 /* Of either file: none of that name, or another one, is a file that changed since it was scanned. */
 TEST(replaced)
 {
-	struct fixture *f = *state;
+	struct job_fixture *f = *state;
 	char link[128];
-	in_root(f, "link", link);
+	job_write_file(f, "other", "something else");
+	job_path(f, "link", link);
 	assert_int_equal(symlink(link, link), 0);
 	static const char *const others[] = {"none", "other", "other/file", "link", "cache"};
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(others); i++) {
@@ -169,14 +81,14 @@ TEST(replaced)
 		assert_fails(f, VERDICT_REPLACED, -ESTALE, message);
 		*input = was;
 	}
-	assert_int_equal(job_prepare(job_of(f)), 0);
+	assert_int_equal(job_prepare(job_begin(f)), 0);
 	job_close(&f->job);
 }
 
 /* What the machine lacks is never taken for a fault of the file. */
 TEST(machine)
 {
-	struct fixture *f = *state;
+	struct job_fixture *f = *state;
 	static char name[NAME_MAX + 2];
 	const struct convert_input was = f->request.source;
 	memset(name, 'x', sizeof(name) - 1);
@@ -192,7 +104,7 @@ TEST(machine)
 
 TEST(descriptors)
 {
-	struct fixture *f = *state;
+	struct job_fixture *f = *state;
 	struct rlimit was, less;
 	int lowest = dup(STDIN_FILENO), n = 0;
 	close(lowest);
@@ -200,7 +112,7 @@ TEST(descriptors)
 	for (int err = -1; err; n++) {
 		less = (struct rlimit){.rlim_cur = (rlim_t)(lowest + n), .rlim_max = was.rlim_max};
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
-		err = job_prepare(job_of(f));
+		err = job_prepare(job_begin(f));
 		job_close(&f->job);
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 		if (!err)
@@ -215,14 +127,14 @@ TEST(descriptors)
 /* A cache that is full is replaced by memory, of which it may have none left. */
 TEST(full_cache)
 {
-	struct fixture *f = *state;
+	struct job_fixture *f = *state;
 	atomic_store(&f->cache.retry_at, INT64_MAX);
-	assert_int_equal(job_prepare(job_of(f)), 0);
+	assert_int_equal(job_prepare(job_begin(f)), 0);
 	assert_true(f->job.in_memory && f->job.temp.fd >= 0 && !f->job.temp.name[0]);
 	job_close(&f->job);
 	f->cache.memory = 0;
 	const time_t now = time(NULL);
-	assert_int_equal(job_prepare(job_of(f)), -ENOSPC);
+	assert_int_equal(job_prepare(job_begin(f)), -ENOSPC);
 	assert_true(f->job.in_memory && !f->job.no_room);
 	assert_int_equal(f->out.verdict, VERDICT_FAILED);
 	assert_int_equal(f->out.err, -ENOSPC);
@@ -236,20 +148,20 @@ TEST(full_cache)
 /* Either file may change while it is converted; then what a worker says of it is not taken. */
 TEST(changed_later)
 {
-	struct fixture *f = *state;
+	struct job_fixture *f = *state;
 	const struct worker_fragment none = {.output_size = 0}, some = {.output_size = 1};
 	struct handle *handle;
 	static const char *const names[] = {"source", "binary"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		assert_int_equal(job_prepare(job_of(f)), 0);
-		write_file(f, names[i], "changed");
+		assert_int_equal(job_prepare(job_begin(f)), 0);
+		job_write_file(f, names[i], "changed");
 		assert_int_equal(job_check_input(&f->job), -ESTALE);
 		assert_int_equal(job_take_fragment(&f->job, &some, &handle), -ESTALE);
 		assert_int_equal(job_take_fragment(&f->job, &none, &handle), 0);
 		assert_null(handle);
 		job_close(&f->job);
-		f->request.source = scanned(f, "source");
+		f->request.source = job_scanned(f, "source");
 	}
 }
 
-EACH_TEST(setup, teardown)
+EACH_TEST(job_set_up, tear_down)
