@@ -11,113 +11,16 @@
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
-/* ---- In place of the pending stack ---- */
-
-/* What was done since the last line, and what is to happen. */
-static struct {
-	int flush_err, add_err;
-	bool continues, spans;
-	unsigned flushes, kernels, resets, added, gaps, asked_frames, asked_gap;
-	const struct log_format *format; /* of what was added */
-	size_t n;                        /* frames, likewise */
-	char line[200];
-} stack;
+/* ---- A filter ---- */
 
 static struct filter *filter;
 static struct text_buf out;
-
-int __wrap_pending_stack_flush(struct pending_stack *pending, const struct filter_images *images,
-			       const struct filter_options *options, struct text_buf *to);
-void __wrap_pending_stack_set_kernel(struct pending_stack *pending, const struct filter_module *kernel);
-void __wrap_build_evidence_reset(struct build_evidence *evidence);
-bool __wrap_stack_buffer_continues(const struct stack_buffer *buffer, const struct log_format *format,
-				   const char *line, size_t size, const struct log_frame *frames, size_t n);
-bool __wrap_stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text, size_t size);
-int __wrap_stack_buffer_add(struct stack_buffer *buffer, const struct log_format *format, const char *line,
-			    size_t size, const struct log_frame *frames, size_t n);
-int __wrap_stack_buffer_add_gap(struct stack_buffer *buffer, struct text_scan text, const char *line,
-				size_t size);
-
-int __wrap_pending_stack_flush(struct pending_stack *pending, const struct filter_images *images,
-			       const struct filter_options *options, struct text_buf *to)
-{
-	assert_ptr_equal(pending, &filter->stack);
-	assert_ptr_equal(images, &filter->images);
-	assert_ptr_equal(options, &filter->options);
-	assert_ptr_equal(to, &out);
-	assert_int_equal(stack.added + stack.gaps, 0); /* before the line */
-	stack.flushes++;
-	return stack.flush_err;
-}
-
-void __wrap_pending_stack_set_kernel(struct pending_stack *pending, const struct filter_module *kernel)
-{
-	assert_ptr_equal(pending, &filter->stack);
-	assert_ptr_equal(kernel, &filter->context.kernel);
-	assert_int_equal(stack.flushes, 0);
-	stack.kernels++;
-}
-
-void __wrap_build_evidence_reset(struct build_evidence *evidence)
-{
-	assert_ptr_equal(evidence, &filter->stack.evidence);
-	assert_int_equal(stack.flushes, 1); /* what was before belongs to the old kernel */
-	stack.resets++;
-}
-
-bool __wrap_stack_buffer_continues(const struct stack_buffer *buffer, const struct log_format *format,
-				   const char *line, size_t size, const struct log_frame *frames, size_t n)
-{
-	(void)format, (void)line, (void)size, (void)frames;
-	assert_ptr_equal(buffer, &filter->stack.buffer);
-	assert_true(n > 0);
-	stack.asked_frames++;
-	return stack.continues;
-}
-
-bool __wrap_stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text, size_t size)
-{
-	assert_ptr_equal(buffer, &filter->stack.buffer);
-	assert_true(scan_left(&text) <= size);
-	stack.asked_gap++;
-	return stack.spans;
-}
-
-static void keep(const char *line, size_t size)
-{
-	assert_true(size < sizeof(stack.line));
-	memcpy(stack.line, line, size);
-	stack.line[size] = 0;
-}
-
-int __wrap_stack_buffer_add(struct stack_buffer *buffer, const struct log_format *format, const char *line,
-			    size_t size, const struct log_frame *frames, size_t n)
-{
-	(void)frames;
-	assert_ptr_equal(buffer, &filter->stack.buffer);
-	stack.added++;
-	stack.format = format;
-	stack.n = n;
-	keep(line, size);
-	return stack.add_err;
-}
-
-int __wrap_stack_buffer_add_gap(struct stack_buffer *buffer, struct text_scan text, const char *line,
-				size_t size)
-{
-	assert_ptr_equal(buffer, &filter->stack.buffer);
-	assert_ptr_equal(text.at, line);
-	stack.gaps++;
-	keep(line, size);
-	return stack.add_err;
-}
-
-/* ---- A filter ---- */
+static int find_err; /* of the image of any module */
 
 static int no_image(void *user, const struct filter_module *module, struct filter_image *ret)
 {
 	(void)user, (void)module, (void)ret;
-	return -ENOENT;
+	return find_err;
 }
 
 static int set_up(void **state)
@@ -125,7 +28,7 @@ static int set_up(void **state)
 	static const struct filter_images images = {.find = no_image};
 	static const struct filter_options options = {.demangle = DEMANGLE_AUTO};
 	(void)state;
-	memset(&stack, 0, sizeof(stack));
+	find_err = -ENOENT;
 	filter = filter_new(&images, &options);
 	assert_non_null(filter);
 	return 0;
@@ -140,20 +43,27 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Takes a line, as if the stack had not been asked before. */
 static int take(const char *line)
 {
-	stack.flushes = stack.kernels = stack.resets = stack.added = stack.gaps = 0;
-	stack.asked_frames = stack.asked_gap = 0;
-	stack.format = NULL;
 	text_deinit(&out);
 	return filter_take_line(filter, line, strlen(line), &out);
 }
 
-static void copied(const char *line)
+/* All that the last line made the filter write. */
+static void wrote(const char *text)
 {
-	assert_int_equal(out.n, strlen(line));
-	assert_memory_equal(out.v, line, out.n);
+	assert_int_equal(out.n, strlen(text));
+	assert_memory_equal(out.n ? out.v : "", text, out.n);
+}
+
+/* So many lines are kept until more is known, and nothing was written. */
+static void buffered(size_t n, const char *text)
+{
+	const struct stack_buffer *buffer = &filter->stack.buffer;
+	wrote("");
+	assert_int_equal(buffer->lines.n, n);
+	assert_int_equal(buffer->text.n, strlen(text));
+	assert_memory_equal(buffer->text.v, text, buffer->text.n);
 }
 
 /* ---- Pieces of text ---- */
@@ -202,70 +112,73 @@ TEST(formats)
 		{"\t            1139 main+0x4 (/bin/app)", &format_perf, 1},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		stack_buffer_reset(&filter->stack.buffer);
 		assert_int_equal(take(rows[i].line), 0);
-		if (stack.format != rows[i].format)
+		if (filter->stack.buffer.format != rows[i].format)
 			fail_msg("'%s' has another format", rows[i].line);
-		assert_int_equal(stack.added, 1);
-		assert_int_equal(stack.n, rows[i].n);
-		assert_string_equal(stack.line, rows[i].line);
-		assert_int_equal(out.n, 0);
+		assert_int_equal(filter->stack.buffer.frames.n, rows[i].n);
+		buffered(1, rows[i].line);
 	}
 }
 
 /* ---- What becomes of a line ---- */
 
+#define KERNEL  " f+0x4/0x10\n"
+#define ADDRESS "0x5581f7f2a010 ???\n"
+
 TEST(frames)
 {
-	/* What does not go on ends what is buffered. */
-	assert_int_equal(take(" f+0x4/0x10\n"), 0);
-	assert_int_equal(stack.flushes, 1);
-	assert_int_equal(stack.asked_frames, 1);
-	assert_int_equal(stack.asked_gap, 0);
-	assert_int_equal(stack.added, 1);
-	stack.continues = true;
-	assert_int_equal(take(" f+0x4/0x10\n"), 0);
-	assert_int_equal(stack.flushes, 0);
-	assert_int_equal(stack.added, 1);
-	stack.add_err = -ENOMEM;
-	assert_int_equal(take(" f+0x4/0x10\n"), -ENOMEM);
-	stack.add_err = 0;
-	/* If that must wait, the line is offered again. */
-	stack.continues = false;
-	stack.flush_err = -EAGAIN;
-	assert_int_equal(take(" f+0x4/0x10\n"), -EAGAIN);
-	assert_int_equal(stack.flushes, 1);
-	assert_int_equal(stack.added, 0);
-	assert_int_equal(out.n, 0);
+	assert_int_equal(take(KERNEL), 0);
+	buffered(1, KERNEL);
+	assert_int_equal(take(KERNEL), 0);
+	buffered(2, KERNEL KERNEL);
+	/* What does not go on ends what is buffered. If that must wait, the line is offered again. */
+	find_err = -EAGAIN;
+	assert_int_equal(take(ADDRESS), -EAGAIN);
+	buffered(2, KERNEL KERNEL);
+	find_err = -ENOENT;
+	assert_int_equal(take(ADDRESS), 0);
+	wrote(KERNEL KERNEL);
+	text_deinit(&out);
+	buffered(1, ADDRESS);
+}
+
+/* Without memory for one more line it is not consumed. */
+TEST(frames_without_memory)
+{
+	for (int n = 0, err = -ENOMEM; err; n++) {
+		stack_buffer_deinit(&filter->stack.buffer);
+		memset(&filter->stack.buffer, 0, sizeof(filter->stack.buffer));
+		allowed = n;
+		err = take(KERNEL);
+		bool hit = allowed < 0;
+		allowed = -1;
+		assert_int_equal(err, hit ? -ENOMEM : 0);
+		assert_int_equal(filter->stack.buffer.lines.n, !hit);
+		assert_int_equal(out.n, 0);
+	}
 }
 
 TEST(others)
 {
-	assert_int_equal(take("no frames\r\n"), 0);
-	copied("no frames\r\n");
-	assert_int_equal(stack.flushes, 1);
-	assert_int_equal(stack.asked_gap, 1);
-	assert_int_equal(stack.asked_frames + stack.added + stack.gaps, 0);
-	assert_int_equal(take("last"), 0);
-	copied("last");
-	assert_int_equal(take("\n"), 0);
-	copied("\n");
-	stack.flush_err = -EAGAIN;
-	assert_int_equal(take("no frames\n"), -EAGAIN);
-	assert_int_equal(out.n, 0);
-	stack.flush_err = 0;
-	/* Between frames of a stack. */
-	stack.spans = true;
-	assert_int_equal(take("no frames\n"), 0);
-	assert_int_equal(stack.flushes, 0);
-	assert_int_equal(stack.gaps, 1);
-	assert_string_equal(stack.line, "no frames\n");
-	assert_int_equal(out.n, 0);
-	stack.add_err = -ENOMEM;
-	assert_int_equal(take("no frames\n"), -ENOMEM);
+	static const char *const lines[] = {"no frames\r\n", "last", "\n"};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		assert_int_equal(take(lines[i]), 0);
+		wrote(lines[i]);
+	}
+	/* Registers between the head of a stack and its callers. What is no part of it comes after it. */
+	assert_int_equal(take("RIP: 0010:f+0x4/0x10\n"), 0);
+	assert_int_equal(take("Code: 48 89\n"), 0);
+	buffered(2, "RIP: 0010:f+0x4/0x10\nCode: 48 89\n");
+	find_err = -EAGAIN;
+	assert_int_equal(take("---[ end trace 0 ]---\n"), -EAGAIN);
+	buffered(2, "RIP: 0010:f+0x4/0x10\nCode: 48 89\n");
+	find_err = -ENOENT;
+	assert_int_equal(take("---[ end trace 0 ]---\n"), 0);
+	wrote("RIP: 0010:f+0x4/0x10\nCode: 48 89\n---[ end trace 0 ]---\n");
 	/* Output that is lost is no success. */
-	stack.spans = false;
 	out.failed = true;
-	assert_int_equal(take("x\n"), -ENOMEM);
+	assert_int_equal(filter_take_line(filter, "x\n", 2, &out), -ENOMEM);
 }
 
 /* ---- What is learned ---- */
@@ -275,30 +188,28 @@ TEST(others)
 
 TEST(kernels)
 {
-	stack.spans = true;
+	static const char stack[] = "RIP: 0010:f+0x4/0x10\n";
+	assert_int_equal(take(stack), 0);
 	assert_int_equal(take(RUNS), 0);
-	assert_int_equal(stack.kernels, 1);
-	assert_int_equal(stack.resets, 0);
-	assert_int_equal(stack.flushes, 0);
+	/* Frames that were before it get to know the kernel, too. */
 	assert_string_equal(filter->context.kernel.release, "6.1.0-13-amd64");
-	assert_int_equal(take("another line\n"), 0);
-	assert_int_equal(stack.kernels, 0);
-	assert_false(filter->context.kernel_noted);
+	assert_string_equal(filter->stack.buffer.frames.v[0].module.release, "6.1.0-13-amd64");
 	/* Another kernel: what was before is written before, even if the line is of the stack. */
-	assert_int_equal(take(BOOTS), 0);
-	assert_int_equal(stack.kernels, 0);
-	assert_int_equal(stack.flushes, 1);
-	assert_int_equal(stack.resets, 1);
-	assert_int_equal(stack.gaps, 1);
-	assert_int_equal(take("another line\n"), 0);
-	assert_int_equal(stack.flushes, 0);
-	assert_int_equal(stack.resets, 0);
-	assert_false(filter->context.kernel_booted);
-	stack.flush_err = -EAGAIN;
+	assert_int_equal(
+		vec_push(&filter->stack.evidence.modules, (struct module_evidence){.rejected = true}), 0);
+	find_err = -EAGAIN;
 	assert_int_equal(take(BOOTS), -EAGAIN);
-	assert_int_equal(stack.flushes, 1);
-	assert_int_equal(stack.resets, 0);
-	assert_int_equal(stack.gaps + stack.added, 0);
+	assert_int_equal(filter->stack.evidence.modules.n, 1);
+	find_err = -ENOENT;
+	assert_int_equal(take(BOOTS), 0);
+	assert_int_equal(filter->stack.buffer.frames.n, 0);
+	assert_int_equal(filter->stack.evidence.modules.n, 0);
+	assert_memory_equal(out.v, stack, strlen(stack));
+	/* Once. */
+	assert_int_equal(take(stack), 0);
+	assert_int_equal(take("CPU: 0\n"), 0);
+	assert_false(filter->context.kernel_booted);
+	assert_int_equal(filter->stack.buffer.frames.n, 1);
 }
 
 /* Modules of markup, which is the first format; without memory the line is not consumed. */
@@ -308,12 +219,11 @@ TEST(modules)
 	allowed = 0;
 	assert_int_equal(take(line), -ENOMEM);
 	assert_int_equal(allowed, -1);
-	assert_int_equal(stack.flushes + stack.added + stack.gaps, 0);
-	assert_int_equal(out.n, 0);
+	wrote("");
 	assert_int_equal(filter->context.markup.list.n, 0);
 	assert_int_equal(take(line), 0);
 	assert_int_equal(filter->context.markup.list.n, 1);
-	copied(line);
+	wrote(line);
 }
 
 EACH_TEST(set_up, tear_down)
