@@ -294,10 +294,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=600, help="of tests for one mutant; those left then are not run")
     parser.add_argument("--setup", action="append", help="option for meson setup")
     parser.add_argument("--report", nargs="+", type=Path, metavar="FILE", help="print tables of outcomes as Markdown")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="with --report: write the figures there, too (tests/results)")
     parser.add_argument("change", nargs="*", metavar="OLD NEW", help="with --at")
     options = parser.parse_args()
     if options.report:
-        return report(options.report, rooms())
+        return report(options.report, rooms(), options.results)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     chosen = None
     if options.at:

@@ -1,7 +1,7 @@
 /*
- * Conversions with a worker process and a real cache: which messages decide the outcome, what becomes of it in
- * the cache, and what a store changes. The worker is this program itself, which does what $SCRIPT says, a word
- * each. log_say() is wrapped: its lines would go to standard error, which is cmocka's.
+ * Conversions with a worker process and a real cache: which messages decide the outcome, what becomes of it
+ * in the cache, and what a store changes. The worker is this program itself, which does what $SCRIPT says, a
+ * word each. log_say() is wrapped: its lines would go to standard error, which is cmocka's.
  */
 #include "tests/unit/convert/job_fixture.h"
 

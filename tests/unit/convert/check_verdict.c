@@ -1,6 +1,6 @@
 /*
- * What becomes of a conversion whose worker has ended: errno, message, for how long it is remembered. log_say() is
- * wrapped: its lines would go to standard error, which is cmocka's.
+ * What becomes of a conversion whose worker has ended: errno, message, for how long it is remembered.
+ * log_say() is wrapped: its lines would go to standard error, which is cmocka's.
  */
 
 #include "work/cache/cache_entry.h"
