@@ -1,4 +1,7 @@
-/* The directory of converted files: what is loaded, kept, marked, and deleted when it is full. */
+/*
+ * The directory of converted files: what is loaded, kept, marked, and deleted when it is full. log_say() is
+ * wrapped: its lines would go to standard error, which is cmocka's.
+ */
 #include "work/cache/cache.h"
 #include "work/cache/cache_entry.h"
 #include "work/cache/cache_temp.h"

@@ -10,7 +10,11 @@
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 
-/* ---- No memory ---- */
+/*
+ * ---- No memory ----
+ *
+ * memory_limit_note() is wrapped: the real one only keeps whether RLIMIT_DATA was reached, not the size.
+ */
 
 static bool mmap_fails;
 static size_t noted; /* of the allocation that failed last */

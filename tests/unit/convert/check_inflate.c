@@ -35,7 +35,8 @@ enum fault {
 static enum fault fault;
 static unsigned skipped; /* such calls that succeed before */
 static int64_t mapped;   /* bytes */
-static unsigned noted;   /* failures */
+/* Of memory_limit_note(), which is wrapped: the real one only keeps whether RLIMIT_DATA was reached. */
+static unsigned noted; /* failures */
 static size_t noted_size;
 static int decompressors; /* of libdeflate */
 

@@ -1,6 +1,9 @@
 /*
  * zygote_fixture.h - a zygote of made-up processes: their numbers, groups, signals and the clock are those of
  * a model, only sockets are real. Time passes only while the client sleeps.
+ *
+ * The functions of child.h are wrapped, and worker_send(): real processes cannot be given numbers that were
+ * used again, or time-outs of a second, hundreds of times.
  */
 #ifndef TESTS_ZYGOTE_FIXTURE_H
 #define TESTS_ZYGOTE_FIXTURE_H

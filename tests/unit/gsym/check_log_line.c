@@ -10,7 +10,11 @@
 
 enum { FRAMES_MOST = 3, LINE_MOST = 2 };
 
-/* ---- In place of the image ---- */
+/*
+ * ---- In place of the image ----
+ *
+ * stack_resolver_answer() is wrapped: no image has answers of all shapes, or fails to give one.
+ */
 
 static struct gsym_frame answer_frames[FRAMES_MOST];
 static size_t n_answer_frames;
