@@ -296,7 +296,7 @@ TEST(unopened)
 		int err, outcome;
 		bool told;
 	} cases[] = {{-ENOENT, 0, false}, {-EACCES, 0, true},  {-EPERM, 0, true},  {-ELOOP, 0, true},
-		     {-ENXIO, 0, true},   {-ENOTDIR, 0, true}, {-EIO, -EIO, true}, {-ESTALE, -ESTALE, true}};
+		     {-ENXIO, 0, true},   {-ENOTDIR, 0, true}, {-EIO, -EIO, true}, {-ESTALE, -EIO, true}};
 	struct scanned_source *s = *state;
 	char line[256];
 	make_file(s, "a", "01 E");
@@ -306,7 +306,7 @@ TEST(unopened)
 		why_not = cases[i].err;
 		walk_all(s, cases[i].outcome);
 		snprintf(line, sizeof(line), "W scan: 'a': cannot open: %s; skipped until the next scan\n",
-			 strerror(-why_not));
+			 strerror(cases[i].outcome ? -cases[i].outcome : -why_not));
 		expect_log(cases[i].told ? line : "");
 		expect_files(s, "02 b bare 444\n");
 		assert_int_equal(absent(s) == -ENOENT, !cases[i].outcome);
