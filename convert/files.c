@@ -10,6 +10,7 @@
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
 #include "convert/object/source_format.h"
+#include "convert/companion/pdb_find.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 		return err;
 	if (!ids_agree(a, b))
 		return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
-	return b->format->check_program ? b->format->check_program(a, b, diag) : 0;
+	return a->format->check_debug ? a->format->check_debug(a, b, diag) : 0;
 }
 
 /* One that was found by its id may belong to another link: that is no reason to do without the symbols of the
@@ -49,8 +50,8 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 static int open_debug(struct conversion *c, struct gsym_diag *diag)
 {
 	int err = open_named(c, c->options->debug_file, &c->debug, diag);
-	bool other = c->debug && c->debug->format->check_program &&
-		     c->debug->format->check_program(c->object, c->debug, &c->debug_trouble);
+	bool other = c->debug && c->object->format->check_debug &&
+		     c->object->format->check_debug(c->object, c->debug, &c->debug_trouble);
 	if (!other || !c->options->debug_by_id)
 		return err;
 	object_close(TAKE(c->debug));

@@ -112,6 +112,9 @@ void builder_forget(struct unit_builder *builder, const struct dwarf *dwarf);
  * before it are kept. 0 or -ENOMEM. */
 int builder_walk(struct unit_builder *builder);
 
+/* Begins the numbers of the files of builder->lines, after it was read. 0 or -ENOMEM. */
+int builder_reset_files(struct unit_builder *builder);
+
 /* The number of a line-table file in the result: 1 and up, 0 for none. False when there is no such file. */
 int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 
@@ -153,6 +156,9 @@ int builder_folded(struct unit_builder *builder);
 
 /* Copies the scratch of one function into @record and appends it to builder->records. */
 int builder_keep_record(struct unit_builder *builder, struct func_record *record);
+
+/* Copies records, strings and files into @ret, where they last as long as the builder. 0 or -ENOMEM. */
+int builder_keep_result(struct unit_builder *builder, struct unit_result *ret);
 
 /* The call sites of a subprogram in [lo, hi) into builder->callsites and patterns (build_calls.c). */
 int builder_callsites(struct unit_builder *builder, uint32_t subprogram, uint64_t lo, uint64_t hi);

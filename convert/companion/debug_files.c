@@ -10,8 +10,8 @@
 
 #include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
-#include "convert/object/pdb/pdb.h"
 #include "convert/object/source_format.h"
+#include "convert/companion/pdb_find.h"
 #include "work/types/machine_fault.h"
 #include "work/types/packed_name.h"
 #include "gsym/base/cursor.h"

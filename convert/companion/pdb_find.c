@@ -7,9 +7,10 @@
  * GUID and counts the age up, and code may have moved since. The age is that of the DBI stream; tools that
  * only add streams count up another, that of the PDB stream.
  */
-#include "convert/object/pdb/pdb.h"
+#include "convert/companion/pdb_find.h"
 
 #include "convert/object/object_open.h"
+#include "convert/object/pdb/pdb.h"
 #include "convert/object/pe/pe.h"
 #include "gsym/base/diag.h"
 
@@ -49,7 +50,7 @@ static struct object_file *open_if_ours(const struct object_file *pe, const char
 		     memcmp(pdb->id, pe->id, pe->id_size)))
 		err = -ENOENT;
 	if (!err)
-		err = pdb_check_age(pe, pdb, &diag);
+		err = pe_check_age(pe, pdb, &diag);
 	if ((err == -ENOTSUP || err == -EINVAL) && !*why->text)
 		*why = diag;
 	if (!err)

@@ -159,6 +159,15 @@ void dwarf_stream_release(struct dwarf_stream *stream, uint64_t to)
 	section_stream_release(stream->section, to);
 }
 
+static void close_stream(struct dwarf *dwarf)
+{
+	if (!dwarf->stream)
+		return;
+	section_stream_close(dwarf->stream->section);
+	free(dwarf->stream);
+	dwarf->stream = NULL;
+}
+
 void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,
 		      struct oddities *odd)
 {
@@ -175,14 +184,13 @@ void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *uni
 		dwarf->units = units;
 		dwarf->n_units = n_units;
 	}
-	dwarf_stream_close(dwarf);
+	close_stream(dwarf);
 }
 
-void dwarf_stream_close(struct dwarf *dwarf)
+void dwarf_close(struct dwarf *dwarf)
 {
-	if (!dwarf->stream)
-		return;
-	section_stream_close(dwarf->stream->section);
-	free(dwarf->stream);
-	dwarf->stream = NULL;
+	close_stream(dwarf);
+	free(dwarf->units);
+	dwarf->units = NULL;
+	dwarf->n_units = 0;
 }

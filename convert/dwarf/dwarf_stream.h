@@ -48,9 +48,6 @@ void dwarf_stream_release(struct dwarf_stream *stream, uint64_t to);
 void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,
 		      struct oddities *odd);
 
-/* Frees the stream if reading did not end. */
-void dwarf_stream_close(struct dwarf *dwarf);
-
 /* Whether a string is lost when its unit was read. */
 static inline bool dwarf_is_transient(const struct dwarf *dwarf, const char *text)
 {

@@ -3,7 +3,6 @@
  */
 #include "convert/dwarf/dwarf_code.h"
 #include "convert/dwarf/dwarf_shared.h"
-#include "convert/dwarf/dwarf_stream.h"
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
@@ -274,14 +273,6 @@ int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsi
 	if (!err)
 		err = dwarf_find_units(dwarf, odd);
 	return !err && split && !dwarf->n_units ? find_split_units(dwarf, odd) : err;
-}
-
-void dwarf_close(struct dwarf *dwarf)
-{
-	dwarf_stream_close(dwarf);
-	free(dwarf->units);
-	dwarf->units = NULL;
-	dwarf->n_units = 0;
 }
 
 const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t off)

@@ -32,16 +32,16 @@ static uint32_t root_of(const struct go_reader *r)
  * Whether the compiler left out where the body of @node begins, as it does for calls in the initial values of
  * variables: it is 0 then, and leads to the call that the function begins with, which is not the caller.
  */
-static bool has_no_caller(struct go_reader *r, const struct go_function *f, const struct inline_node *node,
+static bool has_no_caller(struct go_reader *r, const struct go_function *f, const struct go_inline_node *node,
 			  int32_t parent)
 {
-	struct inline_node first;
+	struct go_inline_node first;
 	return !node->has_parent && !node->parent_pc && parent >= 0 &&
 	       inline_node_read(&r->table, f, (uint32_t)parent, &first) && !first.parent_pc;
 }
 
 /* Sets what @node, or the instruction in its caller, tells of the call. 0, -EBADMSG, -ENOMEM. */
-static int place_call(struct go_reader *r, const struct go_function *f, struct inline_node *node,
+static int place_call(struct go_reader *r, const struct go_function *f, struct go_inline_node *node,
 		      struct go_call *call)
 {
 	int32_t parent = node->has_parent ? node->parent : pc_value_at(&r->call_steps, node->parent_pc);
@@ -61,7 +61,7 @@ static int place_call(struct go_reader *r, const struct go_function *f, struct i
 static int read_call(struct go_reader *r, const struct go_function *f, uint32_t index)
 {
 	struct go_call *call = &r->calls.v[index];
-	struct inline_node node;
+	struct go_inline_node node;
 	call->state = CALL_ON_PATH;
 	if (!inline_node_read(&r->table, f, index, &node))
 		return -EBADMSG;

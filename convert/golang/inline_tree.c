@@ -49,7 +49,8 @@ static uint32_t node_u32(const struct cursor *node, unsigned off)
 }
 
 /* Numbers of nodes above INT16_MAX, whose caller may be such a one, do not fit where a parent has 2 bytes. */
-static void read_parent(const struct tree_layout *l, struct cursor c, uint32_t index, struct inline_node *ret)
+static void read_parent(const struct tree_layout *l, struct cursor c, uint32_t index,
+			struct go_inline_node *ret)
 {
 	ret->has_place = l->parent_size;
 	ret->has_parent = l->parent_size == 4 || (l->parent_size == 2 && index <= INT16_MAX);
@@ -59,10 +60,10 @@ static void read_parent(const struct tree_layout *l, struct cursor c, uint32_t i
 }
 
 bool inline_node_read(const struct pclntab *t, const struct go_function *f, uint32_t index,
-		      struct inline_node *ret)
+		      struct go_inline_node *ret)
 {
 	const struct tree_layout *l = t->layout;
-	*ret = (struct inline_node){.has_parent_pc = l->parent_pc};
+	*ret = (struct go_inline_node){.has_parent_pc = l->parent_pc};
 	if (index >= inline_node_count(t, f))
 		return false;
 	const struct cursor c = node_cursor(t, f, index);
@@ -80,7 +81,7 @@ bool inline_node_read(const struct pclntab *t, const struct go_function *f, uint
 /* Whether the tree of @f begins with a possible node. Names have a table of their own since Go 1.16. */
 static bool tree_is_possible(const struct pclntab *t, const struct go_function *f)
 {
-	struct inline_node node;
+	struct go_inline_node node;
 	if (!inline_node_read(t, f, 0, &node))
 		return false;
 	if (t->version > PCLNTAB_GO12 && node.name_off && node.name[-1])

@@ -138,7 +138,7 @@ bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *bu
 int32_t pc_value_at(const pc_step_vec *steps, uint32_t off);
 
 /* A node of an inline tree. */
-struct inline_node {
+struct go_inline_node {
 	const char *name;
 	uint32_t name_off;
 	bool has_parent;
@@ -163,6 +163,6 @@ uint64_t inline_node_count(const struct pclntab *table, const struct go_function
 
 /* Reads node @index of the tree of @f. False: there is no such node. */
 bool inline_node_read(const struct pclntab *table, const struct go_function *f, uint32_t index,
-		      struct inline_node *ret);
+		      struct go_inline_node *ret);
 
 #endif

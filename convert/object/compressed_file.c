@@ -58,7 +58,7 @@ uint64_t compressed_file_most(uint64_t size)
 }
 
 /* An anonymous mapping that grows. */
-struct inflation {
+struct file_inflation {
 	const struct inflater_kind *kind;
 	void *inflater;
 	uint8_t *v;
@@ -66,7 +66,7 @@ struct inflation {
 	uint64_t most;
 };
 
-static void inflation_deinit(struct inflation *f)
+static void inflation_deinit(struct file_inflation *f)
 {
 	if (f->inflater)
 		f->kind->close(f->inflater);
@@ -74,7 +74,7 @@ static void inflation_deinit(struct inflation *f)
 		munmap(f->v, f->cap);
 }
 
-static int grow(struct inflation *f)
+static int grow(struct file_inflation *f)
 {
 	if (f->cap > PTRDIFF_MAX / 2)
 		return -ENOMEM;
@@ -91,7 +91,7 @@ static int grow(struct inflation *f)
 }
 
 /* Fills the mapping: 1 if more may follow, 0 at the end. */
-static int fill(struct inflation *f)
+static int fill(struct file_inflation *f)
 {
 	int64_t n = f->kind->inflate(f->inflater, f->v + f->n, f->cap - f->n);
 	if (n < 0)
@@ -104,7 +104,7 @@ static int fill(struct inflation *f)
 	return f->kind->ended(f->inflater) ? 0 : -EBADMSG;
 }
 
-static int inflate_all(struct inflation *f, bool (*probe)(struct span first))
+static int inflate_all(struct file_inflation *f, bool (*probe)(struct span first))
 {
 	int more = grow(f);
 	if (!more)
@@ -131,7 +131,7 @@ int compressed_file_inflate(struct span file, bool (*probe)(struct span first), 
 			    struct span *ret)
 {
 	const struct compressed_format *format = format_of(file);
-	CLEANUP(inflation_deinit) struct inflation f = {.most = most};
+	CLEANUP(inflation_deinit) struct file_inflation f = {.most = most};
 	if (!format || !format->kind)
 		return -ENOTSUP;
 	f.kind = format->kind;

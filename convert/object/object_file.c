@@ -217,6 +217,32 @@ int lost_bytes_tell(const struct lost_bytes *lost, uint64_t size, int err, struc
 			lost->what, number, lost->off, lost->end, size);
 }
 
+/* ---- Addresses with a symbol ---- */
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+int known_addresses_make(const struct object_file *object, struct known_addresses *ret)
+{
+	size_t n = object->symbols.n;
+	uint64_t *known = malloc((n + 1) * sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		known[i] = object->symbols.v[i].addr;
+	qsort(known, n, sizeof(*known), compare_addr);
+	*ret = (struct known_addresses){known, n};
+	return 0;
+}
+
+bool known_address(const struct known_addresses *known, uint64_t addr)
+{
+	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
+}
+
 /* ---- What each format does in its own way ---- */
 
 bool object_has_symbols(struct object_file *object)

@@ -251,4 +251,15 @@ void object_set_arch(struct object_file *object, const struct machine_name *name
 /* Copies a name that the file gives itself; false if no file can be called so. @name may be NULL. */
 bool object_take_name(const char *name, char ret[static IMAGE_NAME_SIZE]);
 
+/* Addresses that have a symbol already. */
+struct known_addresses {
+	uint64_t *v; /* sorted; free() */
+	size_t n;
+};
+
+/* Those of all symbols loaded so far. 0 or -ENOMEM. */
+int known_addresses_make(const struct object_file *object, struct known_addresses *ret);
+
+bool known_address(const struct known_addresses *known, uint64_t addr);
+
 #endif

@@ -87,9 +87,9 @@ struct source_format {
 	/* Reads what a conversion needs beyond read(). 0; -EBADMSG, -ENOMEM. */
 	int (*load)(struct object_file *object, struct gsym_diag *diag);
 
-	/* -EINVAL if a debug file with the id of @program is for another link of it, else 0. */
-	int (*check_program)(const struct object_file *program, const struct object_file *debug,
-			     struct gsym_diag *diag);
+	/* -EINVAL if @debug, which has the id of @program, is for another link of it, else 0. */
+	int (*check_debug)(const struct object_file *program, const struct object_file *debug,
+			   struct gsym_diag *diag);
 };
 
 #define FORMAT_DECLARATION(kind, reader, ...) extern const struct source_format reader##_format;

@@ -26,7 +26,7 @@ struct taken {
 	struct cache_key key; /* unless it is open */
 };
 
-struct line {
+struct image_line {
 	uint64_t begin; /* the first bytes, as a number that sorts as they do */
 	size_t off, size;
 };
@@ -41,7 +41,7 @@ struct images_draft {
 	struct taken taken[TAKEN_MAX];
 	struct text_buf text;  /* of what was taken */
 	struct text_buf table; /* lines as they came */
-	VEC(struct line) lines;
+	VEC(struct image_line) lines;
 };
 
 static struct draft *images_begin(struct answers *answers, fuse_req_t req)
@@ -144,7 +144,7 @@ static int put_line(struct images_draft *d, size_t i)
 {
 	const struct taken *taken = &d->taken[i];
 	size_t end = i + 1 < d->n_taken ? taken[1].head : d->text.n;
-	struct line line = {.off = d->table.n};
+	struct image_line line = {.off = d->table.n};
 	text_bytes(&d->table, d->text.v + taken->head, taken->tail - taken->head);
 	put_state(d, taken);
 	text_bytes(&d->table, d->text.v + taken->tail, end - taken->tail);
@@ -167,7 +167,7 @@ static int put_lines(struct images_draft *d)
 /* As bytes, which is the order of the ids: a tab is less than what is in them. */
 static int compare_lines(const void *a, const void *b, void *table)
 {
-	const struct line *x = a, *y = b;
+	const struct image_line *x = a, *y = b;
 	const char *text = table;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;

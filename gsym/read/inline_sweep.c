@@ -14,14 +14,57 @@
 #include "gsym/read/intervals.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
+#include "gsym/base/sort.h"
 
 #include <errno.h>
 
 #include "gsym/codec/inline_node.h"
 
 enum {
+	INSERTION_MAX = 24,
 	LISTS_MAX = 1 << 20, /* entries of all levels: INTERVALS_AT_MAX points on every one fit */
 };
+
+/* ---- Offsets ---- */
+
+bool offsets_ascend(const uint32_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (v[i] < v[i - 1])
+			return false;
+	return true;
+}
+
+static void insertion_sort(uint32_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		uint32_t off = v[i];
+		size_t k = i;
+		for (; k && v[k - 1] > off; k--)
+			v[k] = v[k - 1];
+		v[k] = off;
+	}
+}
+
+int offsets_sort(struct offset_list *list, size_t from, struct offset_list *scratch)
+{
+	uint32_t *v = list->v + from;
+	size_t n = list->n - from;
+	if (n <= INSERTION_MAX) {
+		insertion_sort(v, n);
+		return 0;
+	}
+	if (offsets_ascend(v, n))
+		return 0;
+	scratch->n = 0;
+	if (vec_reserve(scratch, n))
+		return -ENOMEM;
+	sort_u32(v, scratch->v, n, 0);
+	return 0;
+}
+
+/* ---- Levels ---- */
 
 struct inline_sweep {
 	struct interval_set *s;
@@ -50,15 +93,7 @@ static size_t untaken(const struct interval_set *s, const struct sweep_level *le
 static size_t first_not_before(const struct interval_set *s, const struct sweep_level *level, uint64_t off)
 {
 	const uint32_t *points = s->points.v + level->from;
-	size_t low = 0, high = level->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (s->v.v[points[mid]].off < off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return PARTITION_POINT(0, level->n, mid, s->v.v[points[mid]].off < off);
 }
 
 /* Moves points of the parent in [start, start + size) to the list at the top, which is that of @node. */

@@ -1,14 +1,9 @@
 #include "gsym/read/intervals.h"
 
 #include "gsym/base/invariant.h"
-#include "gsym/base/sort.h"
 #include "gsym/codec/linetab.h"
 
 #include <errno.h>
-
-enum {
-	INSERTION_MAX = 24,
-};
 
 void intervals_deinit(struct interval_set *s)
 {
@@ -29,42 +24,6 @@ static size_t block_size(const struct function_info *record, enum info_type type
 size_t intervals_cost(const struct function_info *record)
 {
 	return block_size(record, InfoType_LineTable) + block_size(record, InfoType_InlineInfo);
-}
-
-bool offsets_ascend(const uint32_t *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (v[i] < v[i - 1])
-			return false;
-	return true;
-}
-
-static void insertion_sort(uint32_t *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		uint32_t off = v[i];
-		size_t k = i;
-		for (; k && v[k - 1] > off; k--)
-			v[k] = v[k - 1];
-		v[k] = off;
-	}
-}
-
-int offsets_sort(struct offset_list *list, size_t from, struct offset_list *scratch)
-{
-	uint32_t *v = list->v + from;
-	size_t n = list->n - from;
-	if (n <= INSERTION_MAX) {
-		insertion_sort(v, n);
-		return 0;
-	}
-	if (offsets_ascend(v, n))
-		return 0;
-	scratch->n = 0;
-	if (vec_reserve(scratch, n))
-		return -ENOMEM;
-	sort_u32(v, scratch->v, n, 0);
-	return 0;
 }
 
 /* Empty intervals at 0, at all rows and at all edges, each once. */

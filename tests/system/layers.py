@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The rooms of the tree keep to the table in CONTRIBUTING.md.
 
-Reads the table, then every include, and prints what does not fit: an include that points up or sideways, a folder without a
-row, a row without a folder, a room with too many files, rooms or modules (x.c and x.h) that include one another in a circle,
-two files of one base name, and code that asks for the kind of an object file.
+Reads the table, then every include and every use of another file's function or object, and prints what does not fit: an
+include or a use that points up or sideways, a folder without a row, a row without a folder, a room with too many files, rooms
+or modules (x.c and x.h) that include or use one another in a circle, two files of one base name or two structs of one tag,
+and code that asks for the kind of an object file.
+
+Uses are found in the text, without a build: of a name that stands at the left margin of one .c file, and is declared in a
+header that both files include. So a circle is found that a shared header hides.
 
     layers.py ROOT [--table FILE]
 """
@@ -16,11 +20,36 @@ from collections import defaultdict
 FILES_MAX = 40
 WINGS = ("gsym", "log", "work", "convert", "store", "fs", "cli")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)", re.S)
+FUNCTION = re.compile(r"^(?!static\b|typedef\b)[A-Za-z_][^;{}()]*?\b(\w+)\s*\([^;{}]*\{$", re.M)
+OBJECT = re.compile(r"^(?!static\b|extern\b|typedef\b)(?:\w+[\s*]+)+?(\w+)(?:\[[^\]]*\])*\s*[=;]", re.M)
+DECLARED = re.compile(r"\b(\w+)\s*\(|^extern [^;(]*?\b(\w+)(?:\[[^\]]*\])*;", re.M)
+WORD = re.compile(r"(?<![\w.>])(?<!struct )(?<!enum )[A-Za-z_]\w*")
+TAG = re.compile(r"^(?:static )?(?:const )?((?:struct|enum|union) (?:CAPABILITY\(\S+\) )?\w+) \{", re.M)
 # Base names that stand twice, and why.
 SAME_NAME = {"main": "each program has one"}
 # Rooms that include one another, and why.
 ROOM_CIRCLES = {
-    ("convert/object/pdb", "convert/object/pe"): "what PE and PDB files have of COFF",
+}
+# Modules whose table has rows from rooms above, and why.
+TABLES = {
+    "convert/object/object_open": "the table of source formats: a row for each reader",
+    "log/engine/filter": "the table of reports that are held: a row for each",
+    "log/engine/line_frames": "the table of log formats: a row for each",
+}
+# Circles of uses that are not opened yet.
+CIRCLES = {
+    ("store/client/store_client", "store/client/store_loop"): "the loop ends calls of the client",
+}
+# Tags that stand twice, and why.
+SAME_TAG = {
+    "enum call_state": "a call of the store and one of FUSE",
+    "struct copying": "local to files of the store, as those below",
+    "struct engine": "",
+    "struct reading": "",
+    "struct verification": "",
 }
 
 
@@ -83,23 +112,65 @@ def circles(graph):
                 found.append(sorted(group))
 
     sys.setrecursionlimit(10000)
-    for node in sorted(graph):
+    for node in sorted(set(graph).union(*graph.values())):
         if node not in index:
             visit(node)
     return found
 
 
-def check_includes(root, rooms, complaints):
-    graph, names = defaultdict(set), defaultdict(set)
-    for path in sources(root):
-        room, module = os.path.dirname(path), os.path.splitext(path)[0]
+class Tree:
+    """The sources: what each includes, with and without detours, and which names each defines, declares and uses."""
+
+    def __init__(self, root):
+        self.texts = {path: open(os.path.join(root, path), encoding="utf-8").read() for path in sources(root)}
+        self.includes = {path: INCLUDE.findall(text) for path, text in self.texts.items()}
+        self.code = {path: DIRECTIVE.sub("", COMMENT.sub(" ", text)) for path, text in self.texts.items()}
+        self.defines, self.declares = defaultdict(set), defaultdict(set)
+        for path, text in self.code.items():
+            if path.endswith(".c"):
+                text = ATTRIBUTE.sub("", text)
+                for name in FUNCTION.findall(text) + OBJECT.findall(text):
+                    self.defines[name].add(path)
+            else:
+                for names in DECLARED.findall(text):
+                    self.declares[names[0] or names[1]].add(path)
+
+    def visible(self, path):
+        """Headers that @path includes, itself or through others."""
+        seen, todo = set(), [path]
+        while todo:
+            for header in self.includes.get(todo.pop(), ()):
+                if header not in seen:
+                    seen.add(header)
+                    todo.append(header)
+        return seen
+
+    def uses(self):
+        """[(path, name, path of its definition)]"""
+        headers = {path: self.visible(path) for path in self.code if path.endswith(".c")}
+        for path, seen in headers.items():
+            for name in sorted(set(WORD.findall(self.code[path])) & self.declares.keys() & self.defines.keys()):
+                shared = self.declares[name] & seen
+                if path in self.defines[name] or not shared:
+                    continue
+                for other in sorted(self.defines[name]):
+                    if shared & headers[other]:
+                        yield path, name, other
+
+
+def module_of(path):
+    return os.path.splitext(path)[0]
+
+
+def check_includes(tree, root, rooms, complaints):
+    """The modules that each module includes."""
+    graph = defaultdict(dict)
+    for path, includes in tree.includes.items():
+        room, module = os.path.dirname(path), module_of(path)
         if room not in rooms:
             complaints.append(f"{path}: its folder {room} has no row in the table of rooms of CONTRIBUTING.md: add one")
             continue
-        graph[module]
-        names[os.path.basename(module)].add(os.path.dirname(path))
-        text = open(os.path.join(root, path), encoding="utf-8").read()
-        for included in INCLUDE.findall(text):
+        for included in includes:
             if not os.path.exists(os.path.join(root, included)):
                 complaints.append(f'{path}: #include "{included}" is not written from the root')
                 continue
@@ -108,20 +179,72 @@ def check_includes(root, rooms, complaints):
                 complaints.append(
                     f"{path}: includes {included}, but {room} may not include {other}: move the code, or add a hook"
                 )
-            if os.path.splitext(included)[0] != module:
-                graph[module].add(os.path.splitext(included)[0])
-    for name, folders in sorted(names.items()):
-        if len(folders) > 1 and name not in SAME_NAME:
-            complaints.append(f"files called {name} in {', '.join(sorted(folders))}")
+            if module_of(included) != module:
+                graph[module][module_of(included)] = f"{path} includes {included}"
     return graph
 
 
-def check_circles(rows, graph, complaints):
-    for group in circles(rows):
+def check_uses(tree, rooms, complaints):
+    """The modules whose functions and objects each module uses."""
+    graph = defaultdict(dict)
+    for path, name, other in tree.uses():
+        room, there = os.path.dirname(path), os.path.dirname(other)
+        module = module_of(path)
+        if room in rooms and there not in rooms[room]:
+            if module not in TABLES:
+                complaints.append(
+                    f"{path}: uses {name} of {other}, but {room} may not include {there}: move the code, or add a hook"
+                )
+            continue
+        graph[module].setdefault(module_of(other), f"{path} uses {name} of {other}")
+    return graph
+
+
+def check_names(tree, complaints):
+    folders, tags = defaultdict(set), defaultdict(list)
+    for path, text in tree.code.items():
+        folders[os.path.basename(module_of(path))].add(os.path.dirname(path))
+        for tag in TAG.findall(text):
+            tags[tag].append(path)
+    for name, found in sorted(folders.items()):
+        if len(found) > 1 and name not in SAME_NAME:
+            complaints.append(f"files called {name} in {', '.join(sorted(found))}")
+    for tag, paths in sorted(tags.items()):
+        if len(paths) > 1 and tag not in SAME_TAG:
+            complaints.append(f"{tag} in {', '.join(paths)}: a tag is used once in the tree")
+
+
+def shortest_circle(graph, group):
+    """The edges of a shortest circle in a strongly connected @group."""
+    best = None
+    for start in group:
+        came, todo = {start: None}, [start]
+        while todo and (best is None or len(came) <= len(group)):
+            node = todo.pop(0)
+            for other in sorted(graph[node]):
+                if other == start:
+                    path = [(node, other)]
+                    while came[node] is not None:
+                        path.append((came[node], node))
+                        node = came[node]
+                    best = path[::-1] if best is None or len(path) < len(best) else best
+                    todo = []
+                    break
+                if other in group and other not in came:
+                    came[other] = node
+                    todo.append(other)
+    return [graph[a][b] for a, b in best]
+
+
+def check_circles(rows, includes, uses, complaints):
+    for group in circles(defaultdict(set, rows)):
         if tuple(group) not in ROOM_CIRCLES:
             complaints.append("rooms include one another in a circle: " + " ".join(group))
-    for group in circles(graph):
-        complaints.append("modules include one another in a circle: " + " ".join(group))
+    for verb, graph in (("include", includes), ("use", uses)):
+        for group in circles(graph):
+            if tuple(group) not in CIRCLES:
+                why = "; ".join(shortest_circle(graph, group))
+                complaints.append(f"modules {verb} one another in a circle: {' '.join(group)}: {why}")
 
 
 def check_rooms(root, rows, complaints):
@@ -157,8 +280,11 @@ def main():
     args = parser.parse_args()
     rows = read_table(args.table or os.path.join(args.root, "CONTRIBUTING.md"))
     complaints = []
-    graph = check_includes(args.root, closure(rows), complaints)
-    check_circles(rows, graph, complaints)
+    tree = Tree(args.root)
+    rooms = closure(rows)
+    includes = check_includes(tree, args.root, rooms, complaints)
+    check_circles(rows, includes, check_uses(tree, rooms, complaints), complaints)
+    check_names(tree, complaints)
     check_rooms(args.root, rows, complaints)
     check_kinds(args.root, complaints)
     for complaint in complaints:

@@ -80,45 +80,16 @@ static int add_symbol(struct object_file *object, uint64_t addr, uint64_t size, 
 
 /* ---- Tables of symbols ---- */
 
-/* Addresses with a name, sorted. */
-struct known_addresses {
-	uint64_t *v;
-	size_t n;
-};
-
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-static int list_known(const struct object_file *object, struct known_addresses *ret)
-{
-	ret->n = object->symbols.n;
-	ret->v = malloc((ret->n + 1) * sizeof(*ret->v));
-	if (!ret->v)
-		return -ENOMEM;
-	for (size_t i = 0; i < ret->n; i++)
-		ret->v[i] = object->symbols.v[i].addr;
-	qsort(ret->v, ret->n, sizeof(*ret->v), compare_addr);
-	return 0;
-}
-
-static bool is_known(const struct known_addresses *known, uint64_t addr)
-{
-	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
-}
-
 /*
  * Earlier tables take precedence: a dSYM's table may have local symbols that were stripped from its binary.
  */
 static int load_table(struct object_file *object, const struct object_file *source)
 {
-	struct known_addresses known;
+	struct known_addresses known = {0};
 	struct macho_symbol s;
-	int err = list_known(object, &known);
+	int err = known_addresses_make(object, &known);
 	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
-		if (!macho_is_defined(&s) || is_known(&known, s.value))
+		if (!macho_is_defined(&s) || known_address(&known, s.value))
 			continue;
 		const char *name = macho_symbol_name(source, &s);
 		if (*name)
@@ -142,7 +113,7 @@ static int add_export(void *user, const char *name, uint64_t off)
 	struct export_list *e = user;
 	uint64_t addr;
 	if (__builtin_add_overflow(macho_of(e->object)->text_addr, off, &addr) || !is_code(e->object, addr) ||
-	    is_known(&e->known, addr))
+	    known_address(&e->known, addr))
 		return 0;
 	name += *name == '_';
 	size_t size = strlen(name);
@@ -160,7 +131,7 @@ static int load_exports(struct object_file *object, const struct object_file *so
 	if (!trie.size)
 		return 0;
 	struct export_list e = {.object = object, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
-	int err = list_known(object, &e.known);
+	int err = known_addresses_make(object, &e.known);
 	if (!err)
 		err = macho_walk_exports(trie, add_export, &e);
 	free(e.known.v);

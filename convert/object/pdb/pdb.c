@@ -3,8 +3,6 @@
  */
 #include "convert/object/pdb/pdb.h"
 
-#include "convert/object/pe/pe.h"
-
 #include "gsym/base/diag.h"
 
 #include <errno.h>
@@ -68,22 +66,6 @@ static void pdb_close(struct object_file *object)
 	vec_free(&pdb->blocks);
 }
 
-int pdb_check_age(const struct object_file *pe, const struct object_file *pdb, struct gsym_diag *diag)
-{
-	if (pe->format != &pe_format || !pe->id_size || pe_of(pe)->pdb_age == pdb_of(pdb)->age)
-		return 0;
-	return diag_set(diag, -EINVAL,
-			"%s: its age, %u, is not that which %s names, %u: it was written by another link",
-			pdb->path, pdb_of(pdb)->age, pe->path, pe_of(pe)->pdb_age);
-}
-
-int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes *ret)
-{
-	uint32_t size;
-	int err = number == STREAM_NONE ? -ENOENT : msf_stream_size(&pdb_of(pdb)->msf, number, &size);
-	return err ? err : msf_read(&pdb_of(pdb)->msf, number, 0, size, ret);
-}
-
 static bool pdb_has_symbols(struct object_file *object)
 {
 	return pdb_of(object)->symbols_stream != STREAM_NONE;
@@ -98,5 +80,4 @@ const struct source_format pdb_format = {
 	.has_symbols = pdb_has_symbols,
 	.load_symbols = pdb_load_symbols,
 	.load = pdb_load,
-	.check_program = pdb_check_age,
 };

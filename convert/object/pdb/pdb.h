@@ -117,21 +117,6 @@ enum { PDB_PIECES_MAX = 4096 };
  */
 int pdb_place(const struct object_file *pdb, uint16_t section, uint32_t off, uint32_t size, pdb_pieces *ret);
 
-/* ---- The PDB file of a PE file ---- */
-
-/*
- * Opens the PDB file of @pe from beside it or one of @dirs, which end with NULL and may be NULL; without
- * pdb_load(). NULL when there is none with the same GUID and age; then @why is set if there is one with
- * another age, or whose form is not read, and was empty before.
- */
-struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs, struct gsym_diag *why);
-
-/* The path of that file in a symbol store, NAME.pdb/GUIDage/NAME.pdb, cut to @size. False: @pe names none. */
-bool pdb_store_name(const struct object_file *pe, char *ret, size_t size);
-
-/* -EINVAL if @pe, when it is a PE file, expects another age than @pdb has, else 0. */
-int pdb_check_age(const struct object_file *pe, const struct object_file *pdb, struct gsym_diag *diag);
-
 /* ---- For the room ---- */
 
 /* Reads the PDB stream: GUID, "/names" and what the file lacks. The errnos of source_format.read(). */

@@ -4,7 +4,7 @@
  */
 #include "convert/object/pdb/pdb.h"
 
-#include "convert/object/pe/pe.h"
+#include "convert/object/coff.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
 
@@ -93,7 +93,7 @@ int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag)
 	pdb_of(object)->machine = header.machine;
 	pdb_of(object)->publics_stream = header.publics;
 	pdb_of(object)->symbols_stream = header.symbols;
-	pe_set_machine(object, machine_of_program(header.machine));
+	coff_set_machine(object, machine_of_program(header.machine));
 	return 0;
 }
 

@@ -89,3 +89,10 @@ int pdb_read_info(struct object_file *object, struct gsym_diag *diag)
 			object->path);
 	return 0;
 }
+
+int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes *ret)
+{
+	uint32_t size;
+	int err = number == STREAM_NONE ? -ENOENT : msf_stream_size(&pdb_of(pdb)->msf, number, &size);
+	return err ? err : msf_read(&pdb_of(pdb)->msf, number, 0, size, ret);
+}

@@ -168,7 +168,7 @@ int pdb_move_code(const struct pdb *pdb, range_vec *text)
 /* ---- Places ---- */
 
 /* The code of [rva, end) in the original image, and where its pieces go. */
-struct search {
+struct block_search {
 	const struct pdb *pdb;
 	uint32_t rva, end;
 	size_t most; /* pieces */
@@ -176,7 +176,7 @@ struct search {
 };
 
 /* Adds what is between @lo and @hi of the code, and moved to @at from @source. */
-static int add_piece(const struct search *s, uint32_t lo, uint32_t hi, uint32_t source, uint32_t at)
+static int add_piece(const struct block_search *s, uint32_t lo, uint32_t hi, uint32_t source, uint32_t at)
 {
 	uint64_t rva = (uint64_t)at + (lo - source);
 	if (lo == hi || rva + (hi - lo) > UINT32_MAX)
@@ -184,14 +184,14 @@ static int add_piece(const struct search *s, uint32_t lo, uint32_t hi, uint32_t 
 	return vec_push(s->ret, (struct pdb_piece){lo - s->rva, (uint32_t)rva, hi - lo});
 }
 
-static int add_block_piece(const struct search *s, const struct pdb_block *b)
+static int add_block_piece(const struct block_search *s, const struct pdb_block *b)
 {
 	uint32_t lo = b->source > s->rva ? b->source : s->rva, hi = b->end < s->end ? b->end : s->end;
 	return add_piece(s, lo, hi, b->source, b->rva);
 }
 
 /* Adds those of blocks [lo, hi) that have some of the code, in their order. The depth is that of the tree. */
-static int search_blocks(const struct search *s, size_t lo, size_t hi)
+static int search_blocks(const struct block_search *s, size_t lo, size_t hi)
 {
 	const struct pdb_block *v = s->pdb->blocks.v;
 	size_t root = lo + (hi - lo) / 2;
@@ -205,7 +205,7 @@ static int search_blocks(const struct search *s, size_t lo, size_t hi)
 	return err ? err : search_blocks(s, root + 1, hi);
 }
 
-static int search_ranges(const struct search *s)
+static int search_ranges(const struct block_search *s)
 {
 	const pdb_omaps *omap = &s->pdb->omap;
 	size_t after = PARTITION_POINT(0, omap->n, mid, omap->v[mid].from <= s->rva);
@@ -233,7 +233,7 @@ static int compare_rva(const void *a, const void *b)
 
 int pdb_omap_place(const struct pdb *pdb, uint32_t rva, uint32_t size, pdb_pieces *ret)
 {
-	const struct search s = {
+	const struct block_search s = {
 		.pdb = pdb, .rva = rva, .end = rva + size, .most = PDB_PIECES_MAX, .ret = ret};
 	int err = pdb->blocks.n ? search_blocks(&s, 0, pdb->blocks.n) : search_ranges(&s);
 	if (ret->n)
@@ -242,7 +242,7 @@ int pdb_omap_place(const struct pdb *pdb, uint32_t rva, uint32_t size, pdb_piece
 }
 
 /* Rather a block that begins there than the end of another one, which was stretched. */
-static int search_label(const struct search *s)
+static int search_label(const struct block_search *s)
 {
 	const pdb_blocks *blocks = &s->pdb->blocks;
 	size_t i = PARTITION_POINT(0, blocks->n, mid, blocks->v[mid].source < s->rva);
@@ -253,7 +253,7 @@ static int search_label(const struct search *s)
 
 int pdb_omap_address(const struct pdb *pdb, uint32_t rva, pdb_pieces *ret)
 {
-	const struct search s = {.pdb = pdb, .rva = rva, .end = rva + 1, .most = 1, .ret = ret};
+	const struct block_search s = {.pdb = pdb, .rva = rva, .end = rva + 1, .most = 1, .ret = ret};
 	int err = pdb->omap.n ? search_ranges(&s) : search_label(&s);
 	if (ret->n)
 		ret->v[0].size = 0;

@@ -6,7 +6,8 @@
  */
 #include "convert/object/pdb/pdb.h"
 
-#include "convert/object/pe/pe.h"
+#include "convert/object/coff.h"
+#include "convert/record/budget.h"
 #include "gsym/base/cursor.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ struct publics {
 
 static int add_named(struct publics *p, uint64_t addr, bool is_function, const char *name, size_t size)
 {
-	const char *plain = pe_plain_name(p->object, pdb_of(p->pdb)->machine, name, size, true);
+	const char *plain = coff_plain_name(p->object, pdb_of(p->pdb)->machine, name, size, true);
 	if (!plain)
 		return -ENOMEM;
 	if (!*plain || !ranges_find(&p->object->text, addr))

@@ -3,8 +3,8 @@
  * rearranged, symbols count in the sections that the linker made, and pdb_omap.c has where those went.
  */
 #include "convert/object/pdb/pdb.h"
-#include "convert/object/pe/pe.h"
 
+#include "convert/object/coff.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
 
@@ -84,7 +84,7 @@ static int publish_sections(struct object_file *object)
 	for (size_t i = 0; i < pdb_of(object)->sections.n && !err; i++) {
 		const struct pdb_section *from = &pdb_of(object)->sections.v[i];
 		struct object_section s = {.name = from->name, .addr = from->rva, .size = from->size};
-		pe_set_use(&s, from->flags);
+		coff_set_use(&s, from->flags);
 		err = object_add_section(object, &s);
 	}
 	ranges_normalize(&object->text);

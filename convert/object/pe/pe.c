@@ -4,7 +4,6 @@
 #include "convert/object/pe/pe.h"
 
 #include "gsym/base/diag.h"
-#include "gsym/base/search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,40 +19,6 @@ enum {
 	SECTION_NAME_SIZE = 8,
 };
 
-enum {
-	IMAGE_SCN_CNT_CODE = 0x20,
-	IMAGE_SCN_MEM_DISCARDABLE = 0x02000000,
-	IMAGE_SCN_MEM_EXECUTE = 0x20000000,
-};
-
-/* ---- Bytes ---- */
-
-struct span pe_bytes(const struct object_file *object, uint64_t rva)
-{
-	const struct pe *pe = pe_of(object);
-	size_t i = PARTITION_POINT(0, pe->pieces.n, mid, pe->pieces.v[mid].rva <= rva);
-	const struct pe_piece *p = i ? &pe->pieces.v[i - 1] : NULL;
-	if (!p || rva - p->rva >= p->bytes.size)
-		return (struct span){0};
-	return (struct span){p->bytes.data + (rva - p->rva), p->bytes.size - (rva - p->rva)};
-}
-
-struct span pe_directory_bytes(const struct object_file *object, unsigned index)
-{
-	const struct pe_directory *d = &pe_of(object)->directories[index];
-	struct span bytes = d->rva ? pe_bytes(object, d->rva) : (struct span){0};
-	bytes.size = d->size < bytes.size ? d->size : bytes.size;
-	return bytes;
-}
-
-const char *pe_text(const struct object_file *object, uint64_t rva, struct name_budget *budget)
-{
-	struct span bytes = pe_bytes(object, rva);
-	if (!bytes.size || name_budget_take(budget, bytes.data, bytes.size) < 0)
-		return NULL;
-	return (const char *)bytes.data;
-}
-
 static int compare_piece(const void *a, const void *b)
 {
 	const struct pe_piece *x = a, *y = b;
@@ -63,27 +28,6 @@ static int compare_piece(const void *a, const void *b)
 }
 
 /* ---- Headers ---- */
-
-static const struct machine_name machines[] = {
-	{IMAGE_FILE_MACHINE_I386, "i386"},
-	{IMAGE_FILE_MACHINE_AMD64, "x86_64"},
-	{IMAGE_FILE_MACHINE_ARM, "arm"},
-	{IMAGE_FILE_MACHINE_THUMB, "arm"},
-	{IMAGE_FILE_MACHINE_ARMNT, "arm"},
-	{IMAGE_FILE_MACHINE_ARM64, "aarch64"},
-	{IMAGE_FILE_MACHINE_ARM64EC, "arm64ec"},
-	{0x5032, "riscv"},
-	{0x5064, "riscv"},
-	{0x6232, "loongarch"},
-	{0x6264, "loongarch"},
-};
-
-void pe_set_machine(struct object_file *object, uint16_t machine)
-{
-	char other[sizeof(object->arch)];
-	snprintf(other, sizeof(other), "pe-%x", machine);
-	object_set_arch(object, machines, ARRAY_SIZE(machines), machine, other);
-}
 
 /* Moves past the PE header's magic number; false when there is none. */
 static bool find_header(struct span file, struct cursor *ret)
@@ -202,13 +146,6 @@ static int add_piece(struct object_file *object, uint32_t rva, struct span bytes
 	return vec_push(&pe_of(object)->pieces, (struct pe_piece){rva, bytes});
 }
 
-/* Code of drivers that is only needed to start is discardable, too. */
-void pe_set_use(struct object_section *section, uint32_t flags)
-{
-	section->code = flags & (IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE);
-	section->allocated = section->code || !(flags & IMAGE_SCN_MEM_DISCARDABLE);
-}
-
 /* The raw data is padded to the alignment of the file, and the virtual size is 0 in a few linkers' files. */
 static int add_section(struct object_file *object, struct cursor *c, struct name_budget *budget)
 {
@@ -223,7 +160,7 @@ static int add_section(struct object_file *object, struct cursor *c, struct name
 		return -ENOMEM;
 	s.addr = object->base_address + rva;
 	s.size = size ? size : raw_size;
-	pe_set_use(&s, flags);
+	coff_set_use(&s, flags);
 	uint64_t kept = s.size < raw_size ? s.size : raw_size;
 	if (off)
 		s.raw = object_span(object, off, kept);
@@ -247,6 +184,8 @@ static int read_sections(struct object_file *object, struct cursor *c, uint32_t 
 	return 0;
 }
 
+/* ---- The format ---- */
+
 static int pe_read(struct object_file *object, struct gsym_diag *diag)
 {
 	struct cursor c;
@@ -267,7 +206,7 @@ static int pe_read(struct object_file *object, struct gsym_diag *diag)
 	if (!cursor_ok(&c) || !read_optional(object, optional, &headers))
 		return diag_set(diag, -EBADMSG, "%s: damaged PE header at offset 0x%llx", object->path,
 				(unsigned long long)at);
-	pe_set_machine(object, pe->machine);
+	coff_set_machine(object, pe->machine);
 	object->mode_bits = pe_is_thumb(object);
 	find_symbols(object, symbols, n_symbols);
 	int err = read_sections(object, &c, n_sections, diag);
@@ -303,4 +242,5 @@ const struct source_format pe_format = {
 	.has_symbols = pe_has_symbols,
 	.load_symbols = pe_load_symbols,
 	.load_plt = pe_load_thunks,
+	.check_debug = pe_check_age,
 };

@@ -8,22 +8,11 @@
 #ifndef CONVERT_OBJECT_PE_PE_H
 #define CONVERT_OBJECT_PE_PE_H
 
-#include "convert/object/object_file.h"
+#include "convert/object/coff.h"
 #include "convert/object/source_format.h"
 #include "convert/record/budget.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/invariant.h"
-
-enum {
-	IMAGE_FILE_MACHINE_I386 = 0x14c,
-	IMAGE_FILE_MACHINE_ARM = 0x1c0,
-	IMAGE_FILE_MACHINE_THUMB = 0x1c2,
-	IMAGE_FILE_MACHINE_ARMNT = 0x1c4,
-	IMAGE_FILE_MACHINE_AMD64 = 0x8664,
-	IMAGE_FILE_MACHINE_ARM64EC = 0xa641,
-	IMAGE_FILE_MACHINE_ARM64X = 0xa64e,
-	IMAGE_FILE_MACHINE_ARM64 = 0xaa64,
-};
 
 /* Indexes of data directories. */
 enum {
@@ -83,41 +72,19 @@ struct span pe_directory_bytes(const struct object_file *object, unsigned index)
 /* The text at @rva, or NULL: it does not end, or exceeds the budget. */
 const char *pe_text(const struct object_file *object, uint64_t rva, struct name_budget *budget);
 
-/* Sets object->arch. */
-void pe_set_machine(struct object_file *object, uint16_t machine);
-
 /* The GUID of the CodeView record becomes object->id, in the order of bytes of its text; see struct pe. */
 void pe_read_id(struct object_file *object);
+
+/* -EINVAL if @debug is a PDB file of another age than @pe expects, else 0. */
+int pe_check_age(const struct object_file *pe, const struct object_file *debug, struct gsym_diag *diag);
 
 /* See object_load_symbols() and object_load_plt(). */
 int pe_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources);
 int pe_load_thunks(struct object_file *object, const struct object_file *symtab);
 
-/* Sets what the characteristics in a section header say: whether @section is loaded, and is code. */
-void pe_set_use(struct object_section *section, uint32_t flags);
-
 /* Adds a symbol if it is in code; @addr may have the bit of Thumb code set. 0 or -ENOMEM. */
 int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, enum symbol_type type,
 		  bool global);
-
-/*
- * A name of @size bytes without the decoration of i386's calling conventions: in @object->names unless
- * @is_text, that a NUL ends it, and its end is that of the name. NULL without memory.
- */
-const char *pe_plain_name(struct object_file *object, uint16_t machine, const char *name, size_t size,
-			  bool is_text);
-
-/* ---- Which addresses have a symbol already ---- */
-
-struct known_addresses {
-	uint64_t *v; /* sorted; free() */
-	size_t n;
-};
-
-/* Those of all symbols loaded so far. 0 or -ENOMEM. */
-int known_addresses_make(const struct object_file *object, struct known_addresses *ret);
-
-bool known_address(const struct known_addresses *known, uint64_t addr);
 
 /* ---- Functions in the table of unwind data (pe_unwind.c) ---- */
 

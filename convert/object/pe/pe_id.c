@@ -7,6 +7,10 @@
  */
 #include "convert/object/pe/pe.h"
 
+#include "convert/object/pdb/pdb.h"
+#include "gsym/base/diag.h"
+
+#include <errno.h>
 #include <string.h>
 
 enum {
@@ -45,4 +49,13 @@ void pe_read_id(struct object_file *object)
 	while (cursor_can_hold(&c, 1, DEBUG_ENTRY_SIZE))
 		if (take_entry(object, &c))
 			return;
+}
+
+int pe_check_age(const struct object_file *pe, const struct object_file *debug, struct gsym_diag *diag)
+{
+	if (debug->format != &pdb_format || !pe->id_size || pe_of(pe)->pdb_age == pdb_of(debug)->age)
+		return 0;
+	return diag_set(diag, -EINVAL,
+			"%s: its age, %u, is not that which %s names, %u: it was written by another link",
+			debug->path, pdb_of(debug)->age, pe->path, pe_of(pe)->pdb_age);
 }

@@ -3,8 +3,6 @@
  * for what was stripped.
  *
  * COFF symbols have no sizes: a function ends where the table of unwind data says, or where the next begins.
- * Names of i386 programs have the decoration of their calling convention, which is taken off as
- * llvm-symbolizer does: "_name" (cdecl), "_name@8" (stdcall), "@name@8" (fastcall), "name@@8" (vectorcall).
  */
 #include "convert/object/pe/pe.h"
 
@@ -31,45 +29,11 @@ struct coff_symbol {
 	uint8_t class, n_aux;
 };
 
-int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, enum symbol_type type,
-		  bool global)
-{
-	if (pe_is_thumb(object))
-		addr &= ~(uint64_t)1;
-	if (!ranges_find(&object->text, addr))
-		return 0;
-	return vec_push(&object->symbols,
-			(struct symbol){.addr = addr, .name = name, .type = type, .global = global});
-}
-
 /* ---- Names ---- */
-
-/* Where "@8" at the end of a name begins, or @size. */
-static size_t arguments_at(const char *name, size_t size)
-{
-	size_t at = size;
-	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
-		at--;
-	return at && at < size && name[at - 1] == '@' ? at - 1 : size;
-}
-
-const char *pe_plain_name(struct object_file *object, uint16_t machine, const char *name, size_t size,
-			  bool is_text)
-{
-	size_t end = size, from = 0;
-	if (machine == IMAGE_FILE_MACHINE_I386 && name[0] != '?') {
-		from = name[0] == '_' || name[0] == '@';
-		end = arguments_at(name, size);
-		end -= end > from && end < size && name[end - 1] == '@';
-	}
-	if (end <= from)
-		return "";
-	return is_text && end == size ? name + from : arena_strdup(&object->names, name + from, end - from);
-}
 
 static const char *plain_name(struct object_file *object, const char *name, size_t size, bool is_text)
 {
-	return pe_plain_name(object, pe_of(object)->machine, name, size, is_text);
+	return coff_plain_name(object, pe_of(object)->machine, name, size, is_text);
 }
 
 /* The name in @symbol, or in the string table of @source; "" if there is none, NULL without memory. */
@@ -144,32 +108,6 @@ static int load_table(struct object_file *object, const struct object_file *sour
 	object->names_exceeded |= budget.exceeded;
 	object->name_bytes += (pe->symbols.size + pe->strings.size) * BUDGET_NAMES - budget.left;
 	return err;
-}
-
-/* ---- What other tables name ---- */
-
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-int known_addresses_make(const struct object_file *object, struct known_addresses *ret)
-{
-	size_t n = object->symbols.n;
-	uint64_t *known = malloc((n + 1) * sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		known[i] = object->symbols.v[i].addr;
-	qsort(known, n, sizeof(*known), compare_addr);
-	*ret = (struct known_addresses){known, n};
-	return 0;
-}
-
-bool known_address(const struct known_addresses *known, uint64_t addr)
-{
-	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
 }
 
 /* ---- Exports ---- */

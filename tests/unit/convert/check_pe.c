@@ -185,11 +185,11 @@ TEST(plain_names)
 			memcpy(exact, table[i].name, size + 1);
 			if (!is_text && size)
 				exact[size] = '7';
-			const char *got = pe_plain_name(&o, IMAGE_FILE_MACHINE_I386, exact, size, is_text);
+			const char *got = coff_plain_name(&o, IMAGE_FILE_MACHINE_I386, exact, size, is_text);
 			assert_string_equal(got, table[i].want);
 			bool suffix = *got && !strcmp(table[i].name + size - strlen(got), got);
 			assert_int_equal(got >= exact && got < exact + size, is_text && suffix);
-			got = pe_plain_name(&o, IMAGE_FILE_MACHINE_AMD64, exact, size, is_text);
+			got = coff_plain_name(&o, IMAGE_FILE_MACHINE_AMD64, exact, size, is_text);
 			assert_string_equal(got, table[i].name);
 			arena_free(&o.names);
 			free(exact);
