@@ -4,7 +4,9 @@
     figures.py ROOT [--objects BUILD-DIRECTORY] [--list NAME]
 
 Objects are those of a release build: static mutable ones are found by objdump(1). A one-use function is a static function of at
-most three lines that is called in one place and only passes its arguments on.
+most three lines that is called in one place and only passes its arguments on. A header's includers are other files than its own
+.c; a wrapped function is one of the tree that some test's meson.build names, as --wrap does. A lock says nothing if no field of its
+struct has GUARDED_BY and no comment at it says what it guards.
 """
 import argparse
 import os
@@ -46,6 +48,53 @@ def one_use(texts):
                 yield f"{path}: {name}"
 
 
+def statics_once(texts):
+    """Static functions that are named in one place besides their definition, and all of them."""
+    once, every = [], []
+    for path, text in texts:
+        uses = Counter(re.findall(r"\b\w+\b", re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
+        for name, _, _ in FUNCTION.findall(text):
+            every.append(name)
+            if uses[name] == 2 and path.endswith(".c"):
+                once.append(f"{path}: {name}")
+    return once, every
+
+
+def single_includer(texts):
+    includers = defaultdict(set)
+    for path, text in texts:
+        for header in re.findall(r'^#include "([^"]+)"', text, re.M):
+            if os.path.splitext(path)[0] != os.path.splitext(header)[0]:
+                includers[header].add(path)
+    return [f"{header}: {min(paths)}" for header, paths in sorted(includers.items()) if len(paths) == 1]
+
+
+def silent_locks(texts):
+    for path, text in texts:
+        for name, body in re.findall(r"^struct (?:CAPABILITY\(\S+\) )?(\w+) \{\n(.*?)^\}", text, re.M | re.S):
+            lock = re.search(r"(/\*(?:(?!\*/).)*\*/\n)?^\s+(?:struct mutex|pthread_mutex_t) \w+;.*(?:\n\s+\*.*|\n\s*/\*.*)*", body, re.M)
+            if lock and name != "mutex" and "GUARDED_BY" not in body and "guard" not in lock.group(0):
+                yield f"{path}: {name}"
+
+
+def unit_tests(root, texts):
+    """Lines of unit tests, lines of their meson.build, and functions of the tree that these wrap."""
+    own = set(re.findall(r"^[a-z][^=;{}#]*?\b(\w+)\([^;{}]*\)[^;{}()]*\n\{", "\n".join(text for _, text in texts), re.M))
+    lines, build, wrapped = [], [], set()
+    for folder, _, names in os.walk(os.path.join(root, "tests", "unit")):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith((".c", ".h")):
+                lines += open(path, encoding="utf-8")
+            elif name == "meson.build":
+                text = open(path, encoding="utf-8").read()
+                build += text.splitlines()
+                wrapped |= set(re.findall(r"--wrap=(\w+)", text))
+                for names_of_loop in re.findall(r"foreach function : \[(.*?)\]", text, re.S):
+                    wrapped |= set(re.findall(r"'(\w+)'", names_of_loop))
+    return lines, build, sorted(wrapped & own)
+
+
 def mutable_objects(build):
     for folder, _, names in os.walk(build):
         for name in names:
@@ -62,7 +111,21 @@ def mutable_objects(build):
 def count(root, build):
     texts = list(sources(root))
     everything = "\n".join(text for _, text in texts)
+    once, statics = statics_once(texts)
+    unit_lines, unit_build, wrapped = unit_tests(root, texts)
     found = {
+        "product lines": everything.splitlines(),
+        "product files": [path for path, _ in texts],
+        "headers": [path for path, _ in texts if path.endswith(".h")],
+        "headers with one includer": single_includer(texts),
+        "static functions": statics,
+        "static functions used once": once,
+        "functions that are one call": re.findall(
+            r"^[a-z][^=;{}#]*?\b(\w+)\([^;{}]*\)[^;{}()]*\n\{\n\t(?:return )?\w+\([^;]*\);\n\}", everything, re.M),
+        "unit test lines": unit_lines,
+        "unit test meson.build lines": unit_build,
+        "own functions wrapped by unit tests": wrapped,
+        "structs with a lock that says nothing": list(silent_locks(texts)),
         "duplicate tags": duplicate_tags(texts),
         "one-use functions": list(one_use(texts)),
         "assertions": [m.group(0) for m in ASSERTION.finditer(everything)],
