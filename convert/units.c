@@ -7,7 +7,6 @@
  */
 #include "convert/units.h"
 
-#include "convert/unit_stream.h"
 #include "gsym/base/huge_pages.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"

@@ -21,4 +21,13 @@ int conversion_merge_results(struct conversion *c, const struct unit_result *res
 
 void conversion_close_units(struct conversion *c);
 
+/* ---- While .debug_info is inflated (unit_stream.c) ---- */
+
+/*
+ * Reads all units of c->dwarf.stream with the builders of @c, and ends the stream: c->dwarf has its units
+ * then, and c->results their records. 0, -EBADMSG if .debug_info is damaged: then there are none; -ENOMEM or
+ * -ECANCELED.
+ */
+int unit_stream_read(struct conversion *c);
+
 #endif

@@ -11,7 +11,7 @@
  * Candidates are sorted by their name without the word or letter, so that counterparts are neighbours:
  * O(n log n), since names are short.
  */
-#include "convert/build/markers.h"
+#include "convert/build/symtab.h"
 
 #include "gsym/base/search.h"
 

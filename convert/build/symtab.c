@@ -11,7 +11,6 @@
  */
 #include "convert/build/symtab.h"
 
-#include "convert/build/markers.h"
 #include "convert/record/radix.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
@@ -93,7 +92,7 @@ struct symbol_sweep {
 	const struct object_file *object;
 	const struct keyed *order; /* by address, then as in the table */
 	size_t n;
-	bool *markers;        /* of each symbol: it names no code (markers.h) */
+	bool *markers;        /* of each symbol: it names no code (markers.c) */
 	range_vec sections;   /* of code, ascending */
 	uint64_t sized_reach; /* how far sized functions seen so far reach */
 	uint64_t label_reach; /* the same for sized labels */

@@ -6,6 +6,7 @@
 
 #include "convert/object/object_file.h"
 #include "convert/record/func_record.h"
+#include "convert/record/radix.h"
 
 struct code_symbol {
 	uint64_t addr, end; /* end == addr: unknown */
@@ -31,5 +32,21 @@ size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr);
 
 /* Appends a record for every symbol, in symbol-table order. */
 int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec *records);
+
+/* ---- Labels of linker scripts, which name no code (markers.c) ---- */
+
+/*
+ * Finds the markers among the symbols of @object.
+ *
+ * @object:   with its symbols
+ * @order:    its usable symbols, ascending by address
+ * @n:        their number
+ * @sections: of code, ascending
+ * @ret:      set to true at the index of each marker; the others are left alone
+ *
+ * 0 or -ENOMEM.
+ */
+int markers_find(const struct object_file *object, const struct keyed *order, size_t n,
+		 const range_vec *sections, bool *ret);
 
 #endif

@@ -4,7 +4,7 @@
 #include "convert/codeview/codeview.h"
 
 #include "convert/codeview/cv_format.h"
-#include "convert/codeview/cv_imports.h"
+#include "convert/codeview/cv_parts.h"
 #include "convert/record/radix.h"
 #include "gsym/base/parallel.h"
 #include "gsym/base/search.h"

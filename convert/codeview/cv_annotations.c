@@ -8,7 +8,7 @@
  * of 1, 2 or 4 bytes; the list is padded with zeros.
  */
 #include "convert/codeview/cv_format.h"
-#include "convert/codeview/cv_sites.h"
+#include "convert/codeview/cv_parts.h"
 
 struct annotations {
 	struct cv_sites *sites;

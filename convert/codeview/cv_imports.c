@@ -1,4 +1,4 @@
-#include "convert/codeview/cv_imports.h"
+#include "convert/codeview/cv_parts.h"
 
 #include "gsym/base/search.h"
 

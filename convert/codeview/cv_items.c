@@ -1,4 +1,4 @@
-#include "convert/codeview/cv_items.h"
+#include "convert/codeview/cv_parts.h"
 
 #include "convert/codeview/cv_format.h"
 #include "gsym/base/cursor.h"

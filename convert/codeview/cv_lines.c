@@ -5,7 +5,7 @@
  * may come last. Of lines there is a subsection for each contribution of the module to a section, with a
  * block for each run of lines of one file.
  */
-#include "convert/codeview/cv_lines.h"
+#include "convert/codeview/cv_parts.h"
 
 #include "convert/codeview/cv_format.h"
 #include "convert/record/radix.h"

@@ -6,7 +6,7 @@
  * wrong. When its scope is closed, the function is made into records: one, unless code was moved after
  * linking (OMAP) and it is in pieces.
  */
-#include "convert/codeview/cv_module.h"
+#include "convert/codeview/cv_parts.h"
 
 #include "convert/codeview/cv_format.h"
 #include "gsym/base/search.h"

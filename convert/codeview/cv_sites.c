@@ -8,7 +8,7 @@
  * and all callers of that. A call becomes the last child of its caller with its first stretch, so that
  * siblings ascend.
  */
-#include "convert/codeview/cv_sites.h"
+#include "convert/codeview/cv_parts.h"
 
 #include "convert/record/radix.h"
 #include "gsym/base/invariant.h"

@@ -2,7 +2,7 @@
  * archive.c - members of static libraries, found by a linear scan over the headers (ar(5)): 16 bytes name, 12
  * date, 6 owner, 6 group, 8 mode, 10 size, "`\n"; content is padded to an even offset.
  */
-#include "convert/companion/archive.h"
+#include "convert/companion/mapped_object.h"
 
 #include "gsym/base/cursor.h"
 

@@ -8,7 +8,6 @@
  */
 #include "convert/companion/debug_files.h"
 
-#include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"
 #include "convert/companion/pdb_find.h"

@@ -1,4 +1,4 @@
-#include "convert/companion/dsym.h"
+#include "convert/companion/debug_files.h"
 
 #include "convert/object/object_open.h"
 

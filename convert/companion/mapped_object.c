@@ -1,6 +1,5 @@
 #include "convert/companion/mapped_object.h"
 
-#include "convert/companion/archive.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/object_open.h"
 #include "work/types/machine_fault.h"

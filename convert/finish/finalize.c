@@ -17,9 +17,7 @@
  */
 #include "convert/finish/finalize.h"
 
-#include "convert/finish/symbol_rows.h"
 #include "convert/finish/callsites.h"
-#include "convert/finish/merge.h"
 #include "convert/record/name_match.h"
 #include "convert/record/radix.h"
 #include "convert/record/range.h"

@@ -5,9 +5,9 @@
 #ifndef CONVERT_FINISH_FINALIZE_H
 #define CONVERT_FINISH_FINALIZE_H
 
-#include "work/types/convert_types.h"
-#include "convert/record/oddity.h"
 #include "convert/record/func_record.h"
+#include "convert/record/oddity.h"
+#include "work/types/convert_types.h"
 
 /*
  * Sorts, merges, names and prunes @records in place.
@@ -38,5 +38,26 @@ void omit_records(record_vec *records, const struct convert_options *options);
  */
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
 		 struct gsym_diag *diag);
+
+/* ---- Functions that share a range, kept together (merge.c) ---- */
+
+/*
+ * Joins functions of one range that have different names: the one with most debug info becomes the holder,
+ * and the others go to its list, in @arena. Folded functions without a holder are dropped. @records must be
+ * sorted. 0 or -ENOMEM.
+ */
+int merge_records(record_vec *records, const struct pool *pool, struct arena *arena);
+
+/* ---- Rows for symbols without DWARF entry (symbol_rows.c) ---- */
+
+/* Moves the RECORD_LINES, rows that units have for the ranges of symbols, from @records to the end of
+ * @offers. 0 or -ENOMEM. */
+int symbol_rows_take(record_vec *records, record_vec *offers);
+
+/*
+ * Gives each record without rows those offered for exactly its range. Rows joined from several units are
+ * allocated in @arena. No two records share rows if no two have the same range. 0 or -ENOMEM.
+ */
+int symbol_rows_assign(record_vec *records, const record_vec *offers, struct arena *arena);
 
 #endif

@@ -6,7 +6,7 @@
  * copy is there already. Copies are compared pairwise, so groups are limited to BODIES_MAX, and comparisons
  * with symbols have a budget for the whole file.
  */
-#include "convert/finish/merge.h"
+#include "convert/finish/finalize.h"
 #include "convert/record/name_match.h"
 
 #include "gsym/base/invariant.h"

@@ -7,7 +7,7 @@
  * their rows follow each other and are joined; or it folded functions, and the rows describe the same bytes:
  * then only those of the first unit are used, never a mixture.
  */
-#include "convert/finish/symbol_rows.h"
+#include "convert/finish/finalize.h"
 
 #include <string.h>
 

@@ -4,9 +4,7 @@
 #include "convert/identity/identity.h"
 
 #include "convert/object/go_table.h"
-#include "convert/identity/htlhash.h"
 #include "convert/object/object_open.h"
-#include "convert/identity/program_name.h"
 #include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 

@@ -4,8 +4,13 @@
 #ifndef CONVERT_IDENTITY_IDENTITY_H
 #define CONVERT_IDENTITY_IDENTITY_H
 
-#include "work/types/image_identity.h"
+#include "convert/object/object_file.h"
+#include "gsym/base/bytes.h"
 #include "gsym/gsym.h"
+#include "work/types/image_identity.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct identities {
 	struct image_identity list[IDENTITIES_MAX]; /* id_size is 0 where the hash was not made */
@@ -31,5 +36,27 @@ struct identities {
  */
 int identify_descriptor(int fd, const char *name, uint64_t hash_max, struct identities *ret,
 			struct gsym_diag *diag);
+
+/* ---- The id that profiles of OpenTelemetry give any executable (htlhash.c) ---- */
+
+/*
+ * The first half of the SHA-256 of the head of @file, its tail and its length
+ * ("process.executable.build_id.htlhash").
+ */
+void htlhash(struct span file, uint8_t ret[static HTLHASH_SIZE]);
+
+enum { SHA256_SIZE = 32 };
+
+/* FIPS 180-4 */
+void sha256(const void *data, size_t size, uint8_t ret[static SHA256_SIZE]);
+
+/* ---- The name that an object file gives itself (program_name.c) ---- */
+
+/*
+ * DT_SONAME of an ELF file, else the name of its debug file (.gnu_debuglink) without ".debug", unless that is
+ * an id; the last component of the install name (LC_ID_DYLIB) of a Mach-O file. "" when there is none, as in
+ * separate debug files, which have no bytes for either.
+ */
+void program_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE]);
 
 #endif

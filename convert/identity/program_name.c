@@ -1,4 +1,4 @@
-#include "convert/identity/program_name.h"
+#include "convert/identity/identity.h"
 
 #include <stdio.h>
 #include <string.h>

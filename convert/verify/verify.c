@@ -5,7 +5,7 @@
 #include "convert/verify/verify.h"
 
 #include "gsym/base/diag.h"
-#include "convert/verify/verify_function.h"
+#include "convert/verify/verify_parts.h"
 
 #include <stdio.h>
 #include <string.h>

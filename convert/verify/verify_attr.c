@@ -1,7 +1,7 @@
 /*
  * verify_attr.c - attributes through libdwarf; errors are counted by dw_ok() and read as absent attributes.
  */
-#include "convert/verify/verify_attr.h"
+#include "convert/verify/verify_parts.h"
 
 #include "gsym/base/vec.h"
 

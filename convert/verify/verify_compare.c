@@ -5,7 +5,7 @@
  * function's nodes in preorder, and the rows of all line sequences that cover it. They are compared from
  * coarse to fine: function, presence of a line, number of frames, names, position, call sites.
  */
-#include "convert/verify/verify_compare.h"
+#include "convert/verify/verify_parts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * verify_die.c - one walk over the entries of a unit. A subprogram opens a function, inlined subroutines are
  * added to the innermost open function, and lexical blocks are transparent.
  */
-#include "convert/verify/verify_die.h"
+#include "convert/verify/verify_parts.h"
 
 enum { DEPTH_MAX = 200 }; /* nesting of entries; libdwarf itself recurses nowhere */
 

@@ -2,7 +2,7 @@
  * Several functions may correspond to one record: copies of an inline function in several units, folded
  * functions. A record is correct if it agrees with one of them, so its best outcome is kept.
  */
-#include "convert/verify/verify_function.h"
+#include "convert/verify/verify_parts.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * verify_line.c - the line table of a unit from libdwarf: sequences sorted by start address, each a range of
  * rows.
  */
-#include "convert/verify/verify_line.h"
+#include "convert/verify/verify_parts.h"
 #include "gsym/base/search.h"
 
 #include <stdio.h>

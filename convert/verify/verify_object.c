@@ -1,4 +1,4 @@
-#include "convert/verify/verify_object.h"
+#include "convert/verify/verify_parts.h"
 
 #include "convert/object/object_open.h"
 #include "gsym/base/diag.h"

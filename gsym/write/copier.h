@@ -11,7 +11,42 @@
 
 #include "gsym/base/vec.h"
 #include "gsym/gsym.h"
-#include "gsym/write/string_map.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- From string table offsets of one file to those of another (string_map.c) ---- */
+
+/*
+ * Clearing it does not touch its memory (a generation number invalidates all slots), as it is cleared for
+ * each of many files that are written in turn.
+ */
+
+struct copied_string {
+	uint64_t from, to;
+	uint32_t run; /* in use when it is that of the map */
+};
+
+/* Zero-initialised, then string_map_clear(): empty. */
+struct string_map {
+	struct copied_string *slots; /* see probe.h */
+	size_t n_slots, used;
+	uint32_t run;
+};
+
+void string_map_deinit(struct string_map *map);
+
+/* 0, or -ENOMEM. */
+int string_map_clear(struct string_map *map);
+
+/* The new offset of @from. False if it has none yet. */
+bool string_map_find(const struct string_map *map, uint64_t from, uint64_t *ret);
+
+/* Adds a string that is not in the map: 0 or -ENOMEM. */
+int string_map_add(struct string_map *map, uint64_t from, uint64_t to);
+
+/* ---- The copier ---- */
 
 /* The new index of an entry of the old file table; valid if @run is that of the copier. */
 struct copied_file {

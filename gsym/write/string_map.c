@@ -1,4 +1,4 @@
-#include "gsym/write/string_map.h"
+#include "gsym/write/copier.h"
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/probe.h"

@@ -4,7 +4,7 @@
 
 #include "gsym/base/text_buf.h"
 #include "gsym/read/start_index.h"
-#include "gsym/render/demangle/demangle_style.h"
+#include "gsym/render/demangle/demangle_parts.h"
 #include "gsym/render/shown_names.h"
 
 enum { CANDIDATES_MAX = 64 }; /* functions of one name examined */

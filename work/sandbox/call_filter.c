@@ -7,7 +7,7 @@
  * A call that an architecture lacks needs no rule there, and which ones a C library makes differs: where a
  * call has two widths or generations, both are named.
  */
-#include "work/sandbox/call_filter.h"
+#include "work/sandbox/sandbox_parts.h"
 
 #ifdef HAVE_SECCOMP
 

@@ -4,7 +4,7 @@
  * directory, because a process in a chroot(2) may not make a user namespace; such a namespace, in turn, lets
  * a process without privileges call chroot(2).
  */
-#include "work/sandbox/privileges.h"
+#include "work/sandbox/sandbox_parts.h"
 
 #include <grp.h>
 #include <linux/capability.h>

@@ -19,8 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "work/sandbox/call_filter.h"
-#include "work/sandbox/privileges.h"
+#include "work/sandbox/sandbox_parts.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"

@@ -22,7 +22,7 @@ void sandbox_die_with(pid_t parent);
 int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes);
 
 /*
- * No privileges (see privileges.h), no opening of files, no paths, no network, no system calls but those for
+ * No privileges (see privileges.c), no opening of files, no paths, no network, no system calls but those for
  * reading, computing and writing. Mechanisms that the kernel lacks are skipped. Files are examined with
  * file_stat(), since fstat(3) may use a call that takes a path. @parent: as before.
  */

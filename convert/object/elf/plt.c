@@ -3,7 +3,7 @@
  *
  * Symbol tables do not have them, but backtraces and profiles do. Data: the slots of all dynamic relocations,
  * sorted by address (radix sort). Method: each position in a code section where a stub may begin is decoded
- * (plt_stub.h), and the relocation of the slot it jumps through, found by binary search, names the function,
+ * (plt_stub.c), and the relocation of the slot it jumps through, found by binary search, names the function,
  * so that the order of entries does not matter. PLT headers, and the second half of entries split for branch
  * tracking, jump through no such slot and get no name. A budget proportional to the file's size bounds
  * tables, code and names, which a hostile file could share many times.
@@ -14,7 +14,6 @@
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/elf_symbol.h"
 #include "convert/object/elf/opd.h"
-#include "convert/object/elf/plt_stub.h"
 #include "convert/record/radix.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"

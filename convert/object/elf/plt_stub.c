@@ -6,7 +6,7 @@
  * past the end of the section, so that a decoder neither consumes bytes nor reads beyond them; each looks at
  * a constant number of instructions. Patterns are those of the linkers in use.
  */
-#include "convert/object/elf/plt_stub.h"
+#include "convert/object/elf/elf.h"
 
 #include <elf.h>
 

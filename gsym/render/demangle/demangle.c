@@ -1,8 +1,6 @@
 #include "gsym/render/demangle/demangle.h"
 
-#include "gsym/render/demangle/demangle_cost.h"
-#include "gsym/render/demangle/demangle_memory.h"
-#include "gsym/render/demangle/demangle_style.h"
+#include "gsym/render/demangle/demangle_parts.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

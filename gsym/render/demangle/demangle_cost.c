@@ -8,7 +8,7 @@
  *
  * The first is measured here on the parsed tree, each node once; the second is judged by counting.
  */
-#include "gsym/render/demangle/demangle_cost.h"
+#include "gsym/render/demangle/demangle_parts.h"
 
 #include <libiberty/demangle.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "gsym/render/demangle/demangle_memory.h"
+#include "gsym/render/demangle/demangle_parts.h"
 
 #include <libiberty/libiberty.h>
 #include <setjmp.h>

@@ -11,7 +11,7 @@
  * The number of a lambda stands after its parameters and has to move in front of them, so open lambdas wait
  * on a small stack.
  */
-#include "gsym/render/demangle/demangle_style.h"
+#include "gsym/render/demangle/demangle_parts.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Annotations of inlined calls, as compilers write them, and the calls that are made of them. */
 
-#include "convert/codeview/cv_sites.h"
+#include "convert/codeview/cv_parts.h"
 
 #include <string.h>
 

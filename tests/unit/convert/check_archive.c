@@ -1,5 +1,5 @@
 /* Members of static libraries, in all forms of their names. */
-#include "convert/companion/archive.h"
+#include "convert/companion/mapped_object.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * program, of BPF, is run here on calls as the kernel of that architecture would show them. What workers call
  * differs by architecture and C library; tests/hosts/run records it, and tests it with --allows.
  */
-#include "work/sandbox/call_filter.h"
+#include "work/sandbox/sandbox_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Names of inlined functions of PDB files: items, their scopes and classes, and what they cost. */
 
 #include "convert/codeview/cv_format.h"
-#include "convert/codeview/cv_items.h"
+#include "convert/codeview/cv_parts.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/bytes.h"
 #include "tests/lib/unit.h"

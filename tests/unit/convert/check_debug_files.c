@@ -1,7 +1,6 @@
 /* Where companions of an object file are searched for: every path, in its order, and which file is taken. */
 #include "convert/companion/debug_files.h"
 
-#include "convert/companion/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,5 @@
 /* OpenTelemetry's id of a file, and the hash that it is made of. */
-#include "convert/identity/htlhash.h"
-#include "convert/identity/sha256.h"
+#include "convert/identity/identity.h"
 #include "tests/lib/unit.h"
 
 #include <stdio.h>

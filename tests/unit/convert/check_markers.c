@@ -1,6 +1,6 @@
 /* Labels that bound sections or groups of functions: pairs of names, what is between them, and aliases. */
 
-#include "convert/build/markers.h"
+#include "convert/build/symtab.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Stubs of procedure linkage tables, encoded here for many slots. A bit that is no part of an immediate makes
  * another instruction, and a stub that is cut is none.
  */
-#include "convert/object/elf/plt_stub.h"
+#include "convert/object/elf/elf.h"
 
 #include <elf.h>
 #include <setjmp.h>

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
-#include "work/sandbox/privileges.h"
+#include "work/sandbox/sandbox_parts.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 #include "in_child.h"

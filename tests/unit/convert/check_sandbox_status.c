@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
-#include "work/sandbox/privileges.h"
+#include "work/sandbox/sandbox_parts.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
 

@@ -11,7 +11,7 @@
 
 #include "tests/lib/unit.h"
 #include "work/cache/cache_key.h"
-#include "convert/identity/sha256.h"
+#include "convert/identity/identity.h"
 #include "work/types/convert_revision.h"
 
 #define SOURCE_PRINT "b2478cb8e80f0553fc68441caec93b11f33db259c402527c1375ed6004a0937af"

@@ -7,7 +7,7 @@
 
 #include <elf.h>
 
-#include "convert/object/elf/plt_stub.h"
+#include "convert/object/elf/elf.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
 

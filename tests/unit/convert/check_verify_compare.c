@@ -1,5 +1,5 @@
 /* One address of a comparison: what lines, inlined calls and symbols expect, against answers that differ. */
-#include "convert/verify/verify_compare.h"
+#include "convert/verify/verify_parts.h"
 
 #include "convert/verify/verify_report.h"
 #include "tests/lib/unit.h"

@@ -6,8 +6,7 @@
 #include <stdio.h>
 
 #include "gsym/render/demangle/demangle_cache.h"
-#include "gsym/render/demangle/demangle_cost.h"
-#include "gsym/render/demangle/demangle_style.h"
+#include "gsym/render/demangle/demangle_parts.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 

@@ -1,10 +1,17 @@
 /*
- * call_filter.h - which system calls remain to a process of gsym in its sandbox, as a filter for seccomp.
- *
+ * sandbox_parts.h - the parts of the sandbox; private to this folder.
+ */
+#ifndef WORK_SANDBOX_SANDBOX_PARTS_H
+#define WORK_SANDBOX_SANDBOX_PARTS_H
+
+#include <seccomp.h>
+#include <stdint.h>
+
+/* ---- System calls (call_filter.c) ---- */
+
+/*
  * The lists are those of every architecture, so that a filter for one can be made and looked at on another.
  */
-#ifndef WORK_SANDBOX_CALL_FILTER_H
-#define WORK_SANDBOX_CALL_FILTER_H
 
 #include <stdint.h>
 
@@ -32,5 +39,22 @@ uint32_t call_filter_default(enum filter_kind kind);
 int call_filter_fill(scmp_filter_ctx filter, enum filter_kind kind, uint32_t arch);
 
 #endif
+
+/* ---- Privileges (privileges.c) ---- */
+
+/*
+ * For processes with one thread. What the kernel, a container or the process' own rights do not permit is
+ * skipped: the layers of sandbox.h hold without it. A change of user clears what prctl(PR_SET_PDEATHSIG) set.
+ */
+
+/*
+ * A user without rights if this one is root and may end processes of others, no groups, no capabilities,
+ * user, network and IPC namespaces of its own, and an empty root directory, in which no path leads to
+ * anything.
+ */
+void privileges_drop(void);
+
+/* No capabilities, whatever the user. */
+void privileges_drop_capabilities(void);
 
 #endif
