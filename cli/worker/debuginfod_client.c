@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gsym/base/ascii.h"
 #include "work/worker/worker.h"
 #include "work/sandbox/sandbox.h"
 
@@ -138,10 +139,9 @@ static void drop_negative_entry(const struct worker_download *order)
 {
 	char path[WORKER_PATH_MAX + 2 * sizeof(order->id) + 16];
 	struct stat st;
-	int n = snprintf(path, sizeof(path), "%s/", order->directory);
-	for (uint32_t i = 0; i < order->id_size; i++)
-		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", order->id[i]);
-	snprintf(path + n, sizeof(path) - (size_t)n, "/debuginfo");
+	char id[2 * sizeof(order->id) + 1];
+	hex_write(id, order->id, order->id_size);
+	snprintf(path, sizeof(path), "%s/%s/debuginfo", order->directory, id);
 	if (stat(path, &st) == 0 && st.st_size == 0)
 		unlink(path);
 }

@@ -16,12 +16,6 @@ enum {
 	COMPARED_SIZE_MAX = 4096, /* bytes of such a name that are compared */
 };
 
-static int compare_lo(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-	return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
 /* Lists the ranges of the unit's subprograms in ascending order, unless that is done. */
 static int list_bodies(struct unit_builder *b)
 {
@@ -31,7 +25,7 @@ static int list_bodies(struct unit_builder *b)
 		for (uint32_t k = 0; k < b->subprograms.v[i].n_ranges; k++)
 			if (vec_push(&b->bodies, b->ranges.v[b->subprograms.v[i].first_range + k]))
 				return -ENOMEM;
-	qsort(b->bodies.v, b->bodies.n, sizeof(*b->bodies.v), compare_lo);
+	qsort(b->bodies.v, b->bodies.n, sizeof(*b->bodies.v), range_compare);
 	return 0;
 }
 

@@ -213,12 +213,6 @@ static int take_functions(struct symbol_sweep *s)
 	return 0;
 }
 
-static int compare_range(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-	return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
 static int collect_sections(const struct object_file *object, range_vec *ret)
 {
 	for (size_t i = 0; i < object->sections.n; i++) {
@@ -236,7 +230,7 @@ static int collect_sections(const struct object_file *object, range_vec *ret)
 			ret->v[ret->n++] = object->text.v[i];
 	}
 	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), compare_range);
+		qsort(ret->v, ret->n, sizeof(*ret->v), range_compare);
 	return 0;
 }
 

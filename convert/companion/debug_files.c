@@ -13,6 +13,7 @@
 #include "convert/companion/pdb_find.h"
 #include "work/types/machine_fault.h"
 #include "work/types/packed_name.h"
+#include "gsym/base/ascii.h"
 #include "gsym/base/cursor.h"
 
 #include <libdeflate.h>
@@ -67,10 +68,9 @@ static bool id_name(const uint8_t *id, size_t size, char name[static ID_NAME_SIZ
 {
 	if (size < 2 || size > IMAGE_ID_MAX)
 		return false;
-	int n = snprintf(name, ID_NAME_SIZE, ".build-id/%02x/", id[0]);
-	for (size_t i = 1; i < size; i++)
-		n += snprintf(name + n, ID_NAME_SIZE - (size_t)n, "%02x", id[i]);
-	snprintf(name + n, ID_NAME_SIZE - (size_t)n, ".debug");
+	char rest[2 * IMAGE_ID_MAX + 1];
+	hex_write(rest, id + 1, size - 1);
+	snprintf(name, ID_NAME_SIZE, ".build-id/%02x/%s.debug", id[0], rest);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/search.h"
+#include "gsym/base/sort.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -145,12 +146,6 @@ struct group {
 	const uint32_t *functions; /* of one record */
 	size_t n;
 };
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
 
 /* Appends @from with its patterns to @r, whose arrays have room. */
 static void append_site(struct func_record *r, struct gsym_callsite from, const uint64_t *patterns)

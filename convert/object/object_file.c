@@ -3,6 +3,7 @@
 #include "convert/object/source_format.h"
 #include "work/types/valid_name.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/sort.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -219,12 +220,6 @@ int lost_bytes_tell(const struct lost_bytes *lost, uint64_t size, int err, struc
 
 /* ---- Addresses with a symbol ---- */
 
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 int known_addresses_make(const struct object_file *object, struct known_addresses *ret)
 {
 	size_t n = object->symbols.n;
@@ -233,14 +228,14 @@ int known_addresses_make(const struct object_file *object, struct known_addresse
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		known[i] = object->symbols.v[i].addr;
-	qsort(known, n, sizeof(*known), compare_addr);
+	qsort(known, n, sizeof(*known), compare_u64);
 	*ret = (struct known_addresses){known, n};
 	return 0;
 }
 
 bool known_address(const struct known_addresses *known, uint64_t addr)
 {
-	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
+	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_u64);
 }
 
 /* ---- What each format does in its own way ---- */

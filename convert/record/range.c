@@ -3,7 +3,7 @@
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 
-static int compare_lo(const void *a, const void *b)
+int range_compare(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
@@ -15,7 +15,7 @@ size_t ranges_join(struct range *v, size_t n)
 	for (size_t i = 1; i < n && sorted; i++)
 		sorted = v[i - 1].lo <= v[i].lo;
 	if (!sorted)
-		qsort(v, n, sizeof(*v), compare_lo);
+		qsort(v, n, sizeof(*v), range_compare);
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].lo >= v[i].hi)

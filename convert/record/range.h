@@ -18,6 +18,9 @@ static inline void range_vec_free(range_vec *set)
 	vec_free(set);
 }
 
+/* For qsort(): ascending by lo. */
+int range_compare(const void *a, const void *b);
+
 /* Sorts, drops empty ranges and joins those that touch or overlap. */
 void ranges_normalize(range_vec *set);
 

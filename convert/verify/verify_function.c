@@ -4,6 +4,9 @@
  */
 #include "convert/verify/verify_parts.h"
 
+#include "gsym/base/search.h"
+#include "gsym/base/sort.h"
+
 #include <stdlib.h>
 
 enum { OUTCOMES_DESCRIBED = 256 }; /* records whose differences are described in text */
@@ -11,16 +14,9 @@ enum { OUTCOMES_DESCRIBED = 256 }; /* records whose differences are described in
 /* The first record that starts at @addr. */
 static bool record_at(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret)
 {
-	uint32_t low = 0, high = gsym_reader_info(reader)->num_addresses, end = high;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (gsym_reader_address(reader, mid) < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*ret = low;
-	return low < end && gsym_reader_address(reader, low) == addr;
+	uint32_t n = gsym_reader_info(reader)->num_addresses;
+	*ret = (uint32_t)PARTITION_POINT(0, n, mid, gsym_reader_address(reader, (uint32_t)mid) < addr);
+	return *ret < n && gsym_reader_address(reader, *ret) == addr;
 }
 
 /* The record of @range: it starts there, or where the symbol around the range does. */
@@ -28,12 +24,6 @@ static bool find_record(const struct verifier *v, const struct verify_range *ran
 {
 	return record_at(v->reader, range->low, ret) ||
 	       record_at(v->reader, verify_object_holder(&v->object, range->low, range->high), ret);
-}
-
-static int by_address(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
 }
 
 static int probe(struct verifier *v, const struct verify_range *range, uint64_t addr)
@@ -89,7 +79,7 @@ static int collect_probes(struct verifier *v, const struct verify_range *range,
 		err = probe_record(v, range, index);
 	if (err)
 		return err;
-	qsort(v->probes.v, v->probes.n, sizeof(*v->probes.v), by_address);
+	qsort(v->probes.v, v->probes.n, sizeof(*v->probes.v), compare_u64);
 	size_t n = 0;
 	for (size_t i = 0; i < v->probes.n; i++)
 		if (n == 0 || v->probes.v[n - 1] != v->probes.v[i])

@@ -1,6 +1,7 @@
 #include "fs/answer/tsv_index.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 
 int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind,
 		    const struct render_options *options, struct gsym_decoder *decoder,
@@ -29,14 +30,6 @@ void tsv_index_free(struct tsv_index *index)
 
 size_t tsv_index_find(const struct tsv_index *index, uint64_t off)
 {
-	size_t low = 0, high = index->pieces.n;
 	invariant(off < index->size);
-	while (high - low > 1) {
-		size_t mid = low + (high - low) / 2;
-		if (index->pieces.v[mid].off <= off)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
+	return PARTITION_POINT(1, index->pieces.n, mid, index->pieces.v[mid].off <= off) - 1;
 }

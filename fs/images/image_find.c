@@ -9,6 +9,7 @@
 #include "fs/images/urgent.h"
 #include "fs/name/node.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 
 enum {
 	TRUNCATED_ID_DIGITS = 32,
@@ -36,15 +37,7 @@ static int by_id(const void *a, const void *b)
 /* Index of the first image whose id is not below @prefix. */
 static size_t lower_bound(const struct images *images, const char *prefix) REQUIRES(&images->lock)
 {
-	size_t low = 0, high = images->sorted.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(images->sorted.v[middle]->id, prefix) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(0, images->sorted.n, mid, strcmp(images->sorted.v[mid]->id, prefix) < 0);
 }
 
 /* There is room. */

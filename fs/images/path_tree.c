@@ -6,6 +6,7 @@
 
 #include "fs/name/stable_key.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 
 void path_tree_deinit(struct path_tree *tree)
 {
@@ -351,15 +352,7 @@ int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32
 
 size_t path_dir_from(const struct path_dir *dir, uint32_t position)
 {
-	size_t low = 0, high = dir->children.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (dir->children.v[middle].position < position)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(0, dir->children.n, mid, dir->children.v[mid].position < position);
 }
 
 static void compact(struct path_dir *dir)

@@ -46,3 +46,9 @@ static void add_up(size_t at[DIGITS])
 
 DEFINE_SORT(sort_u32, uint32_t)
 DEFINE_SORT(sort_u64, uint64_t)
+
+int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}

@@ -1,5 +1,6 @@
 /*
- * sort.h - numbers sorted by radix, least significant digit first: O(n), no comparison, no memory of its own.
+ * sort.h - numbers sorted by radix, least significant digit first: O(n), no comparison, no memory of its own;
+ * and the comparison for those who sort in place.
  */
 #ifndef GSYM_BASE_SORT_H
 #define GSYM_BASE_SORT_H
@@ -13,5 +14,8 @@
  */
 void sort_u32(uint32_t *v, uint32_t *scratch, size_t n, unsigned low);
 void sort_u64(uint64_t *v, uint64_t *scratch, size_t n, unsigned low);
+
+/* For qsort() and bsearch() of uint64_t. */
+int compare_u64(const void *a, const void *b);
 
 #endif

@@ -1,5 +1,6 @@
 /* inline_check.c - invariants of an inline tree, which may come from a producer or from a file. */
 #include "gsym/codec/inline.h"
+#include "gsym/base/search.h"
 
 #include "gsym/base/diag.h"
 
@@ -26,14 +27,7 @@ static bool ranges_ascend(const struct gsym_range *r, size_t n)
 /* Whether @r lies within one of the @n ascending ranges @in: a binary search, as both counts may be large. */
 static bool range_within(const struct gsym_range *r, const struct gsym_range *in, size_t n)
 {
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (in[mid].off <= r->off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = PARTITION_POINT(0, n, mid, in[mid].off <= r->off);
 	if (!low)
 		return false;
 	uint64_t end = (uint64_t)in[low - 1].off + in[low - 1].size;

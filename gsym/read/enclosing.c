@@ -9,6 +9,7 @@
 #include "gsym/read/enclosing.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 #include "gsym/base/vec.h"
 
 #include <errno.h>
@@ -157,14 +158,7 @@ int enclosing_find(const struct gsym_reader *reader, uint64_t off, uint32_t *ret
 	const struct enclosing_index *index = get(reader);
 	if (!index)
 		return -ENOMEM;
-	size_t low = 0, high = index->ranges.n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (index->ranges.v[mid].off <= off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = PARTITION_POINT(0, index->ranges.n, mid, index->ranges.v[mid].off <= off);
 	if (!low || index->ranges.v[low - 1].index == NO_FUNCTION)
 		return -ENOENT;
 	*ret = index->ranges.v[low - 1].index;

@@ -1,5 +1,7 @@
 #include "log/maps/memory_map.h"
 
+#include "gsym/base/search.h"
+
 #include <errno.h>
 
 /* ---- Ranges ---- */
@@ -7,15 +9,7 @@
 /* The first range that ends after @address. */
 static size_t first_after(const struct memory_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->ranges.n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (map->ranges.v[mid].end > address)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return PARTITION_POINT(0, map->ranges.n, mid, map->ranges.v[mid].end <= address);
 }
 
 /* Cuts [@start, @end) out of the ranges. */

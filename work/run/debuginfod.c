@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "gsym/base/ascii.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 #include "work/cache/cache_dir.h"
@@ -169,12 +170,6 @@ static int64_t second_after(int64_t ms)
 	return t.tv_sec + (t.tv_nsec / 1000000 + ms + 1000) / 1000;
 }
 
-static void hex(const uint8_t *id, size_t size, char *ret)
-{
-	for (size_t i = 0; i < size; i++)
-		snprintf(ret + 2 * i, 3, "%02x", id[i]);
-}
-
 static void count(struct fetcher *f, int fd)
 {
 	counter_add(&f->counters->fetches[fd >= 0         ? FETCH_FOUND
@@ -186,7 +181,7 @@ static void count(struct fetcher *f, int fd)
 static void tell(const struct fetcher *f, const uint8_t *id, size_t size, const struct fetched *file)
 {
 	char name[2 * IMAGE_ID_MAX + 1];
-	hex(id, size, name);
+	hex_write(name, id, size);
 	if (file->fd >= 0)
 		log_info(f->log, "debuginfod: fetched '%s'", file->path);
 	else if (file->fd == -ELIBACC)

@@ -6,6 +6,7 @@
 #include "convert/object/elf/opd.h"
 #include "convert/record/budget.h"
 #include "gsym/base/search.h"
+#include "gsym/base/sort.h"
 
 #include <string.h>
 
@@ -145,12 +146,6 @@ static int load_table(struct object_file *object, struct object_file *source, El
 	return 0;
 }
 
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Drops the symbols from index @first on that share an address with one before @first. */
 static int symbols_drop_known(struct object_file *object, size_t first)
 {
@@ -159,10 +154,10 @@ static int symbols_drop_known(struct object_file *object, size_t first)
 		return -ENOMEM;
 	for (size_t i = 0; i < first; i++)
 		known[i] = object->symbols.v[i].addr;
-	qsort(known, first, sizeof(*known), compare_addr);
+	qsort(known, first, sizeof(*known), compare_u64);
 	size_t kept = first;
 	for (size_t i = first; i < object->symbols.n; i++)
-		if (!bsearch(&object->symbols.v[i].addr, known, first, sizeof(*known), compare_addr))
+		if (!bsearch(&object->symbols.v[i].addr, known, first, sizeof(*known), compare_u64))
 			object->symbols.v[kept++] = object->symbols.v[i];
 	object->symbols.n = kept;
 	free(known);

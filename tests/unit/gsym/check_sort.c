@@ -17,12 +17,6 @@ static uint64_t chance(void)
 	return generator ^ generator >> 29;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 TEST(sorted)
 {
 	static uint64_t v[MOST], want[MOST], scratch[MOST];
