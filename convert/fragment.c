@@ -463,7 +463,7 @@ static void deinit(struct fragment *f)
 	convert_summary_deinit(&f->image);
 }
 
-static int make(struct conversion *c, bool early, bool *ret_done)
+static int make_fragment(struct conversion *c, bool early, bool *ret_done)
 {
 	struct fragment f;
 	int err = init(&f, c, early);
@@ -486,12 +486,12 @@ static int make(struct conversion *c, bool early, bool *ret_done)
 
 int fragment_make(struct conversion *c, bool *ret_done)
 {
-	return is_suitable(c) ? make(c, false, ret_done) : 0;
+	return is_suitable(c) ? make_fragment(c, false, ret_done) : 0;
 }
 
 int fragment_make_early(struct conversion *c, bool *ret_done)
 {
-	return is_suitable_early(c) ? make(c, true, ret_done) : 0;
+	return is_suitable_early(c) ? make_fragment(c, true, ret_done) : 0;
 }
 
 int fragment_report_none(struct conversion *c)
@@ -504,7 +504,7 @@ int fragment_report_none(struct conversion *c)
 /* ---- Several, and nothing else ---- */
 
 /* Finds all units and sorts all symbols, once. */
-static int load(struct conversion *c, bool *loaded)
+static int load_fragment_files(struct conversion *c, bool *loaded)
 {
 	if (*loaded)
 		return 0;
@@ -518,7 +518,7 @@ static int make_next(struct conversion *c, bool *loaded)
 	bool done = false;
 	int err = *loaded ? 0 : fragment_make_early(c, &done);
 	if (!err && !done && !c->dwarf.stream) {
-		err = load(c, loaded);
+		err = load_fragment_files(c, loaded);
 		if (!err)
 			err = fragment_make(c, &done);
 	}

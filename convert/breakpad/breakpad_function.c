@@ -267,7 +267,7 @@ static int make_rows(struct breakpad_reader *r, uint32_t *ret_end)
 	return err;
 }
 
-static void *keep(struct arena *arena, const void *v, size_t n, size_t elem)
+static void *keep_array(struct arena *arena, const void *v, size_t n, size_t elem)
 {
 	void *copy = arena_array(arena, n, elem);
 	return copy && n ? memcpy(copy, v, n * elem) : copy;
@@ -275,9 +275,9 @@ static void *keep(struct arena *arena, const void *v, size_t n, size_t elem)
 
 static int keep_all(struct breakpad_reader *r, struct arena *arena, struct gsym_func *ret)
 {
-	ret->rows = keep(arena, r->rows.v, r->rows.n, sizeof(*ret->rows));
-	ret->inlines = keep(arena, r->tree.inlines.v, r->tree.inlines.n, sizeof(*ret->inlines));
-	ret->ranges = keep(arena, r->tree.out.v, r->tree.out.n, sizeof(*ret->ranges));
+	ret->rows = keep_array(arena, r->rows.v, r->rows.n, sizeof(*ret->rows));
+	ret->inlines = keep_array(arena, r->tree.inlines.v, r->tree.inlines.n, sizeof(*ret->inlines));
+	ret->ranges = keep_array(arena, r->tree.out.v, r->tree.out.n, sizeof(*ret->ranges));
 	ret->n_rows = r->rows.n;
 	ret->n_inlines = r->tree.inlines.n;
 	ret->n_ranges = r->tree.out.n;

@@ -70,8 +70,8 @@ static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, u
 }
 
 /* Cuts @n disjoint ranges to those of the level above; both ascend. @left: pieces that may still be made. */
-static int cut(struct breakpad_tree *t, const struct breakpad_range *v, size_t n, struct tree_level above,
-	       size_t *left, struct oddities *odd)
+static int cut_level(struct breakpad_tree *t, const struct breakpad_range *v, size_t n,
+		     struct tree_level above, size_t *left, struct oddities *odd)
 {
 	size_t p = above.first;
 	int err = 0;
@@ -207,7 +207,7 @@ static int place(struct breakpad_tree *t, struct oddities *odd)
 		if (!depth)
 			err = keep_all(t, t->ranges.v + first, n);
 		else if (follows)
-			err = cut(t, t->ranges.v + first, n, above, &left, odd);
+			err = cut_level(t, t->ranges.v + first, n, above, &left, odd);
 		if (!err)
 			err = make_nodes(t, before);
 		above = (struct tree_level){before, t->kept.n};

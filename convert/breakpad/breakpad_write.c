@@ -73,7 +73,7 @@ static size_t sized_first(struct writing *w, size_t first, size_t end)
 	return n;
 }
 
-static void keep(struct writing *w, struct keyed k)
+static void keep_record(struct writing *w, struct keyed k)
 {
 	w->tables.functions.v[k.index].kept = true;
 	w->order[w->n_order++] = k;
@@ -93,7 +93,7 @@ static void keep_sized(struct writing *w, size_t first, size_t n, uint64_t *reac
 		}
 		if (f->addr < *reach)
 			oddity_count(w->job->odd, ODD_OVERLAP, NULL, f->addr);
-		keep(w, k);
+		keep_record(w, k);
 		last = f;
 	}
 	if (last && last->addr + last->size > *reach)
@@ -112,7 +112,7 @@ static void keep_unsized(struct writing *w, size_t first, size_t end, size_t n)
 	}
 	if (end < n && w->order[end].key - best.key <= UINT32_MAX)
 		v[best.index].size = (uint32_t)(w->order[end].key - best.key);
-	keep(w, best);
+	keep_record(w, best);
 }
 
 static int choose(struct writing *w, struct gsym_diag *diag)

@@ -114,7 +114,7 @@ static struct cursor record_at(const struct cv_record_table *t, uint32_t number,
 /* ---- Names ---- */
 
 /* Takes @size bytes and the NUL of a name from the budget. */
-static bool take(struct name_budget *b, uint64_t size)
+static bool take_name_bytes(struct name_budget *b, uint64_t size)
 {
 	bool enough = size < b->left;
 	b->exceeded |= !enough;
@@ -128,7 +128,7 @@ static struct span read_name(struct cursor *c, struct name_budget *budget)
 	uint64_t left = cursor_left(c), most = left < budget->left ? left : budget->left;
 	const uint8_t *at = cursor_take(c, left);
 	const uint8_t *end = most ? memchr(at, 0, most) : NULL;
-	if (!take(budget, end ? (uint64_t)(end - at) : most) || !end)
+	if (!take_name_bytes(budget, end ? (uint64_t)(end - at) : most) || !end)
 		return (struct span){0};
 	return (struct span){at, (size_t)(end - at)};
 }
@@ -183,7 +183,7 @@ static struct span type_name(const struct cv_record_table *types, uint32_t type,
 /* The text of a scope, which may be in parts. */
 typedef VEC(char) scope_text;
 
-static int append(scope_text *to, struct span part)
+static int append_scope_text(scope_text *to, struct span part)
 {
 	if (vec_reserve(to, part.size))
 		return -ENOMEM;
@@ -205,7 +205,7 @@ static int append_list(const struct cv_record_table *items, uint32_t list, struc
 		struct cursor part = record_at(items, cursor_u32(&c), &kind);
 		if (cursor_u32(&part) || kind != LF_STRING_ID)
 			break;
-		err = append(to, read_name(&part, budget));
+		err = append_scope_text(to, read_name(&part, budget));
 	}
 	return err;
 }
@@ -221,7 +221,7 @@ static int scope_name(const struct cv_record_table *items, uint32_t item, struct
 	if (kind != LF_STRING_ID && kind != LF_FUNC_ID && kind != LF_MFUNC_ID)
 		cursor_fail(&c);
 	int err = kind == LF_STRING_ID && list ? append_list(items, list, budget, to) : 0;
-	return err ? err : append(to, read_name(&c, budget));
+	return err ? err : append_scope_text(to, read_name(&c, budget));
 }
 
 static const struct cv_item_name *make_name(struct arena *arena, const scope_text *scope, struct span name)
@@ -264,7 +264,7 @@ static int read_item(const struct cv_items *items, uint32_t item, struct arena *
 	struct span name = read_name(&c, budget);
 	if (name.size && scope)
 		err = kind == LF_FUNC_ID ? scope_name(&items->items, scope, budget, &outer)
-					 : append(&outer, type_name(&items->types, scope, budget));
+					 : append_scope_text(&outer, type_name(&items->types, scope, budget));
 	if (err || !name.size || budget->exceeded)
 		return err ? err : -ENOENT;
 	*ret = make_name(arena, &outer, name);
@@ -276,7 +276,7 @@ static int read_item(const struct cv_items *items, uint32_t item, struct arena *
 static bool pay_again(const struct cv_item_name *made, struct name_budget *budget)
 {
 	uint32_t name = made->string.size - (made->scope ? made->scope + 2 : 0);
-	return take(budget, name) && (!made->scope || take(budget, made->scope));
+	return take_name_bytes(budget, name) && (!made->scope || take_name_bytes(budget, made->scope));
 }
 
 int cv_item_name(struct cv_items *items, uint32_t item, struct arena *arena, struct name_budget *budget,

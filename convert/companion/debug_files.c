@@ -230,7 +230,8 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
 
 /* ---- Fetched files ---- */
 
-static int fetch(const struct object_file *from, const uint8_t *id, size_t size, struct object_file **ret)
+static int fetch_by_id(const struct object_file *from, const uint8_t *id, size_t size,
+		       struct object_file **ret)
 {
 	const struct convert_opener *opener = from->opener;
 	*ret = NULL;
@@ -256,7 +257,7 @@ static int checked_fetch(int err, bool good, struct object_file **ret)
 
 int fetch_debug_file(const struct object_file *object, struct object_file **ret)
 {
-	int err = fetch(object, object->id, object->id_size, ret);
+	int err = fetch_by_id(object, object->id, object->id_size, ret);
 	return checked_fetch(err,
 			     !err && same_id(*ret, object->id, object->id_size) &&
 				     object_section(*ret, ".debug_info"),
@@ -374,6 +375,6 @@ int fetch_alternate(struct object_file *object, struct object_file **ret)
 	*ret = NULL;
 	if (!read_altlink(object, &link))
 		return -ENOSYS;
-	int err = fetch(object, link.id, link.id_size, ret);
+	int err = fetch_by_id(object, link.id, link.id_size, ret);
 	return checked_fetch(err, !err && is_alternate(*ret, &link), ret);
 }

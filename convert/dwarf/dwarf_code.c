@@ -6,7 +6,7 @@ struct code_list {
 	unit_code_vec *ret;
 };
 
-static int add(struct code_list *l, uint64_t unit, uint64_t lo, uint64_t hi)
+static int add_code_range(struct code_list *l, uint64_t unit, uint64_t lo, uint64_t hi)
 {
 	return lo < hi ? vec_push(l->ret, (struct unit_code){lo, hi, unit}) : 0;
 }
@@ -44,7 +44,7 @@ static int read_tuples(struct code_list *l, struct cursor *c, const struct arang
 		if (!cursor_ok(c) || (!lo && !size))
 			break;
 		if (!__builtin_add_overflow(lo & ~mode, size, &end))
-			err = add(l, set->unit_off, lo & ~mode, end);
+			err = add_code_range(l, set->unit_off, lo & ~mode, end);
 	}
 	return err;
 }
@@ -95,7 +95,7 @@ static int read_root(struct code_list *l, struct unit *unit, size_t index, range
 	if (!err)
 		err = die_ranges(unit, &root, ACCOUNT_RECORDS, ranges);
 	for (size_t i = 0; i < ranges->n && !err; i++)
-		err = add(l, u->off, ranges->v[i].lo, ranges->v[i].hi);
+		err = add_code_range(l, u->off, ranges->v[i].lo, ranges->v[i].hi);
 	return err == -EBADMSG ? 0 : err;
 }
 

@@ -74,8 +74,8 @@ void names_free(struct names *names)
 }
 
 /* Loads the unit of a header. Valid until the next call, which may reuse the slot. */
-static int load(struct names *names, const struct dwarf *dwarf, const struct unit_header *header,
-		struct unit **ret)
+static int load_unit(struct names *names, const struct dwarf *dwarf, const struct unit_header *header,
+		     struct unit **ret)
 {
 	if (names->home->header == header) {
 		*ret = names->home;
@@ -107,7 +107,7 @@ static int load_at(struct names *names, struct die_ref at, struct unit **ret)
 	}
 	const struct unit_header *header = dwarf_find_unit(at.dwarf, at.off);
 	if (header)
-		return load(names, at.dwarf, header, ret);
+		return load_unit(names, at.dwarf, header, ret);
 	oddity_count(names->odd, ODD_REFERENCE, ".debug_info", at.off);
 	return -EBADMSG;
 }
@@ -249,7 +249,7 @@ static int link_parent(struct names *names, const struct chain_link *link, struc
 	if (link->tag == DW_TAG_inlined_subroutine)
 		return 0;
 	uint32_t i;
-	int err = load(names, link->at.dwarf, link->header, &unit);
+	int err = load_unit(names, link->at.dwarf, link->header, &unit);
 	if (!err)
 		err = find_scope(unit, link->at.off, &i);
 	if (err)
@@ -307,7 +307,7 @@ static int collect_scopes(struct names *names, struct name_chain *chain, struct 
 		struct die die;
 		if (found < 0)
 			return found;
-		int err = load(names, parent.at.dwarf, parent.header, &unit);
+		int err = load_unit(names, parent.at.dwarf, parent.header, &unit);
 		if (!err)
 			err = die_at(unit, parent.at.off, &die);
 		if (!err)

@@ -24,7 +24,7 @@ static uint64_t allowed(uint64_t left, const struct unit_header *u)
 	return left > own ? left : own;
 }
 
-static void take(struct shared_scan *s, uint64_t *left, uint64_t bytes)
+static void take_scan_bytes(struct shared_scan *s, uint64_t *left, uint64_t bytes)
 {
 	*left -= bytes < *left ? bytes : *left;
 	s->dwarf->scanned += bytes;
@@ -107,7 +107,10 @@ static bool take_table(struct shared_scan *s, const struct unit_header *u)
 	cursor_seek(&c, u->abbrev_off);
 	scan_table(s, &c);
 	bool cut = !cursor_ok(&c) && left > most;
-	take(s, &s->abbrev_left, cut ? most : cursor_ok(&c) ? cursor_off(&c) - u->abbrev_off : left);
+	take_scan_bytes(s, &s->abbrev_left,
+			cut             ? most
+			: cursor_ok(&c) ? cursor_off(&c) - u->abbrev_off
+					: left);
 	s->has_table = !cut;
 	s->table_off = u->abbrev_off;
 	s->version = u->version;
@@ -211,7 +214,7 @@ static bool take_lines(struct shared_scan *s, struct unit_header *u)
 	uint64_t size = before == off && s->line_addr_size == u->addr_size ? 0 : line_size(s->dwarf, off);
 	if (size > allowed(s->line_left, u))
 		return false;
-	take(s, &s->line_left, size);
+	take_scan_bytes(s, &s->line_left, size);
 	s->line_off = u->line_off = off;
 	s->line_addr_size = u->addr_size;
 	u->input +=

@@ -65,7 +65,7 @@ static bool units_stand_alone(const struct dwarf *d)
 }
 
 /* Begins to inflate .debug_info, which was not loaded, if it may be read meanwhile: 0, -EFBIG, -ENOMEM. */
-static int begin(struct dwarf *dwarf, struct object_section *info)
+static int begin_stream(struct dwarf *dwarf, struct object_section *info)
 {
 	struct section_stream *section = NULL;
 	int err = units_stand_alone(dwarf) ? section_stream_open(dwarf->object, info, &section) : 0;
@@ -93,7 +93,7 @@ int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned 
 		return dwarf_load_sections(dwarf, object, false, threads, odd);
 	int err = dwarf_load_tables(dwarf, object, threads, odd);
 	if (!err)
-		err = begin(dwarf, info);
+		err = begin_stream(dwarf, info);
 	if (err == -ENOMEM || dwarf->stream)
 		return err == -ENOMEM ? err : 0;
 	return dwarf_load_info(dwarf, odd);

@@ -109,7 +109,7 @@ static int load_sections(struct dwarf *dwarf, size_t first, size_t end, unsigned
 	return 0;
 }
 
-static void begin(struct dwarf *dwarf, struct object_file *object, bool split)
+static void begin_dwarf(struct dwarf *dwarf, struct object_file *object, bool split)
 {
 	*dwarf = (struct dwarf){.object = object,
 				.big_endian = object->big_endian,
@@ -120,13 +120,13 @@ static void begin(struct dwarf *dwarf, struct object_file *object, bool split)
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
 			struct oddities *odd)
 {
-	begin(dwarf, object, split);
+	begin_dwarf(dwarf, object, split);
 	return load_sections(dwarf, 0, ARRAY_SIZE(wanted), threads, odd);
 }
 
 int dwarf_load_tables(struct dwarf *dwarf, struct object_file *object, unsigned threads, struct oddities *odd)
 {
-	begin(dwarf, object, false);
+	begin_dwarf(dwarf, object, false);
 	return load_sections(dwarf, 1, ARRAY_SIZE(wanted), threads, odd);
 }
 

@@ -100,7 +100,7 @@ static uint32_t find_row(const struct dwp *dwp, uint64_t dwo_id)
 	return 0;
 }
 
-static bool cut(struct span *section, uint32_t off, uint32_t size)
+static bool cut_section(struct span *section, uint32_t off, uint32_t size)
 {
 	if (off > section->size || size > section->size - off)
 		return false;
@@ -126,10 +126,10 @@ int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret)
 		uint32_t off = load32(offsets + at, big), size = load32(sizes + at, big);
 		ret->bytes += size;
 		switch (dwp->column[i]) {
-		case SECT_INFO: ok &= cut(&ret->info, off, size); break;
-		case SECT_ABBREV: ok &= cut(&ret->abbrev, off, size); break;
-		case SECT_STR_OFFSETS: ok &= cut(&ret->str_offsets, off, size); break;
-		case SECT_RNGLISTS: ok &= dwp->version < 5 || cut(&ret->rnglists, off, size); break;
+		case SECT_INFO: ok &= cut_section(&ret->info, off, size); break;
+		case SECT_ABBREV: ok &= cut_section(&ret->abbrev, off, size); break;
+		case SECT_STR_OFFSETS: ok &= cut_section(&ret->str_offsets, off, size); break;
+		case SECT_RNGLISTS: ok &= dwp->version < 5 || cut_section(&ret->rnglists, off, size); break;
 		}
 	}
 	return ok ? 0 : -EBADMSG;

@@ -411,7 +411,7 @@ static int read_input(void *user, unsigned char *into, size_t size, size_t *ret_
 	return !r->input_err;
 }
 
-static int parse(struct yaml_reading *r, const char *path, struct callsites_file **ret)
+static int parse_callsites(struct yaml_reading *r, const char *path, struct callsites_file **ret)
 {
 	r->last = '\n';
 	r->file = calloc(1, sizeof(*r->file));
@@ -435,7 +435,8 @@ static int parse(struct yaml_reading *r, const char *path, struct callsites_file
 int callsites_file_parse(const void *data, size_t size, const char *path, struct callsites_file **ret,
 			 struct gsym_diag *diag)
 {
-	return parse(&(struct yaml_reading){.memory = data, .memory_left = size, .diag = diag}, path, ret);
+	return parse_callsites(&(struct yaml_reading){.memory = data, .memory_left = size, .diag = diag},
+			       path, ret);
 }
 
 int callsites_file_read(const char *path, struct callsites_file **ret, struct gsym_diag *diag)
@@ -443,7 +444,7 @@ int callsites_file_read(const char *path, struct callsites_file **ret, struct gs
 	FILE *stream = fopen(path, "re");
 	if (!stream)
 		return diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
-	int err = parse(&(struct yaml_reading){.stream = stream, .diag = diag}, path, ret);
+	int err = parse_callsites(&(struct yaml_reading){.stream = stream, .diag = diag}, path, ret);
 	fclose(stream);
 	return err;
 }

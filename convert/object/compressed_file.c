@@ -91,7 +91,7 @@ static int grow(struct file_inflation *f)
 }
 
 /* Fills the mapping: 1 if more may follow, 0 at the end. */
-static int fill(struct file_inflation *f)
+static int fill_input(struct file_inflation *f)
 {
 	int64_t n = f->kind->inflate(f->inflater, f->v + f->n, f->cap - f->n);
 	if (n < 0)
@@ -108,7 +108,7 @@ static int inflate_all(struct file_inflation *f, bool (*probe)(struct span first
 {
 	int more = grow(f);
 	if (!more)
-		more = fill(f);
+		more = fill_input(f);
 	/* Also damage in the first bytes leaves those before it. */
 	bool first = more >= 0 || (more == -EBADMSG && f->n);
 	if (first && probe && !probe((struct span){f->v, f->n}))
@@ -116,7 +116,7 @@ static int inflate_all(struct file_inflation *f, bool (*probe)(struct span first
 	while (more > 0) {
 		more = grow(f);
 		if (!more)
-			more = fill(f);
+			more = fill_input(f);
 	}
 	return more;
 }

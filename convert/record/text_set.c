@@ -19,7 +19,7 @@ static int widen(struct text_set *set)
 	return 0;
 }
 
-static int add(struct text_set *set, struct arena *arena, struct pool_string *string)
+static int add_text(struct text_set *set, struct arena *arena, struct pool_string *string)
 {
 	char *text = set->texts.n < UINT32_MAX - 1 ? arena_strdup(arena, string->text, string->size) : NULL;
 	if (!text)
@@ -40,7 +40,7 @@ int text_set_keep(struct text_set *set, struct arena *arena, struct pool_string 
 	uint32_t known = t->slots[PROBE(i, string->hash, t->mask,
 					!t->slots[i] || pool_string_equals(&texts[t->slots[i] - 1], string))];
 	if (!known)
-		return add(set, arena, string);
+		return add_text(set, arena, string);
 	string->text = set->texts.v[known - 1].text;
 	return 0;
 }

@@ -159,9 +159,10 @@ struct description {
 	size_t size, n;
 };
 
-static void add(struct description *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_description(struct description *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static void add(struct description *w, const char *fmt, ...)
+static void add_description(struct description *w, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -179,7 +180,8 @@ static void add_expected(struct description *w, const struct verify_expected *e)
 	for (size_t i = 0; i < e->n_path; i++) {
 		const struct verify_node *node = node_of(e, i);
 		const char *name = node->name.linkage ? node->name.linkage : node->name.plain;
-		add(w, "%s%s %s:%" PRIu64, i ? " < " : "", name ? name : "??", file ? file : "??", line);
+		add_description(w, "%s%s %s:%" PRIu64, i ? " < " : "", name ? name : "??", file ? file : "??",
+				line);
 		file = verify_lines_file(e->lines, node->call_file);
 		line = node->call_line;
 	}
@@ -189,14 +191,14 @@ void verify_describe(const struct verify_expected *e, const struct gsym_answer *
 		     size_t size)
 {
 	struct description w = {text, size, 0};
-	add(&w, "0x%" PRIx64 ": DWARF: ", e->addr);
+	add_description(&w, "0x%" PRIx64 ": DWARF: ", e->addr);
 	add_expected(&w, e);
-	add(&w, "; GSYM: ");
+	add_description(&w, "; GSYM: ");
 	for (size_t i = 0; answer && i < answer->n_frames; i++) {
 		const struct gsym_frame *f = &answer->frames[i];
-		add(&w, "%s%s %s%s%s:%" PRIu32, i ? " < " : "", f->name, f->dir, f->dir[0] ? "/" : "",
-		    f->base, f->line);
+		add_description(&w, "%s%s %s%s%s:%" PRIu32, i ? " < " : "", f->name, f->dir,
+				f->dir[0] ? "/" : "", f->base, f->line);
 	}
 	if (!answer)
-		add(&w, "nothing");
+		add_description(&w, "nothing");
 }

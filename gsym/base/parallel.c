@@ -28,7 +28,7 @@ unsigned parallel_cpus(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-static void run(struct loop *loop, unsigned thread)
+static void run_loop(struct loop *loop, unsigned thread)
 {
 	for (size_t i; (i = atomic_fetch_add(&loop->next, 1)) < loop->n;)
 		loop->body(loop->user, i, thread);
@@ -37,7 +37,7 @@ static void run(struct loop *loop, unsigned thread)
 static void *helper_main(void *user)
 {
 	struct helper *helper = user;
-	run(helper->loop, helper->thread);
+	run_loop(helper->loop, helper->thread);
 	return NULL;
 }
 
@@ -56,7 +56,7 @@ void parallel_for(unsigned threads, size_t n, void (*body)(void *user, size_t in
 			break;
 		started++;
 	}
-	run(&loop, 0);
+	run_loop(&loop, 0);
 	for (unsigned t = 0; t < started; t++)
 		pthread_join(helpers[t].id, NULL);
 }

@@ -31,18 +31,19 @@ void strtab_deinit(struct strtab *table)
 	*table = (struct strtab){0};
 }
 
-static bool has(const struct strtab *table, const struct strtab_slot *slot, const char *text, size_t size,
-		uint32_t hash)
+static bool slot_has(const struct strtab *table, const struct strtab_slot *slot, const char *text,
+		     size_t size, uint32_t hash)
 {
 	return slot->hash == hash && slot->size == size && !memcmp(table->bytes + slot->strp, text, size);
 }
 
 /* The slot that holds the string, or the free one where it belongs. */
-static struct strtab_slot *find(const struct strtab *table, const char *text, size_t size, uint32_t hash)
+static struct strtab_slot *find_slot(const struct strtab *table, const char *text, size_t size, uint32_t hash)
 {
 	invariant(table->used < table->n_slots); /* else the search would not end */
 	return &table->slots[PROBE(i, hash, table->n_slots - 1,
-				   !table->slots[i].strp || has(table, &table->slots[i], text, size, hash))];
+				   !table->slots[i].strp ||
+					   slot_has(table, &table->slots[i], text, size, hash))];
 }
 
 /* Slots move by their stored hash: no string is read again. */
@@ -72,7 +73,7 @@ int strtab_extend(struct strtab *table, size_t size, char **ret)
 	return 0;
 }
 
-static int append(struct strtab *table, const char *text, size_t size)
+static int append_text(struct strtab *table, const char *text, size_t size)
 {
 	char *at;
 	if (size >= UINT32_MAX)
@@ -94,12 +95,12 @@ int strtab_add(struct strtab *table, const char *text, size_t size, uint64_t *re
 	if (table->used >= table->n_slots / 2 && grow_slots(table))
 		return -ENOMEM;
 	uint32_t hash = (uint32_t)XXH3_64bits(text, size);
-	struct strtab_slot *slot = find(table, text, size, hash);
+	struct strtab_slot *slot = find_slot(table, text, size, hash);
 	if (!slot->strp) {
 		if (memchr(text, 0, size))
 			return -EINVAL;
 		uint64_t strp = table->n;
-		int err = append(table, text, size);
+		int err = append_text(table, text, size);
 		if (err)
 			return err;
 		*slot = (struct strtab_slot){.strp = strp, .size = (uint32_t)size, .hash = hash};

@@ -53,7 +53,7 @@ void enclosing_index_free(struct enclosing_index *index)
 }
 
 /* From @off on the top of the stack answers. */
-static int emit(struct enclosing_builder *b, uint64_t off)
+static int emit_range(struct enclosing_builder *b, uint64_t off)
 {
 	struct enclosing_range s = {off, b->stack.n ? b->stack.v[b->stack.n - 1].index : NO_FUNCTION};
 	size_t n = b->index->ranges.n;
@@ -69,7 +69,7 @@ static int close_until(struct enclosing_builder *b, uint64_t off)
 {
 	while (b->stack.n && b->stack.v[b->stack.n - 1].end <= off) {
 		uint64_t end = b->stack.v[--b->stack.n].end;
-		if (emit(b, end))
+		if (emit_range(b, end))
 			return -ENOMEM;
 	}
 	return 0;
@@ -82,7 +82,7 @@ static int push(struct enclosing_builder *b, uint64_t off, uint64_t end, uint32_
 		b->stack.n--;
 	invariant(!b->stack.n || b->stack.v[b->stack.n - 1].end > end);
 	b->pushed++;
-	return vec_push(&b->stack, function) ? -ENOMEM : emit(b, off);
+	return vec_push(&b->stack, function) ? -ENOMEM : emit_range(b, off);
 }
 
 /*
@@ -136,7 +136,7 @@ static struct enclosing_index *enclosing_index_new(const struct gsym_reader *rea
  * Built by the first caller. Several threads may build it at the same time: one publishes, the others free
  * theirs.
  */
-static const struct enclosing_index *get(const struct gsym_reader *reader)
+static const struct enclosing_index *get_index(const struct gsym_reader *reader)
 {
 	_Atomic(struct enclosing_index *) *slot =
 		(_Atomic(struct enclosing_index *) *)&reader
@@ -155,7 +155,7 @@ static const struct enclosing_index *get(const struct gsym_reader *reader)
 
 int enclosing_find(const struct gsym_reader *reader, uint64_t off, uint32_t *ret)
 {
-	const struct enclosing_index *index = get(reader);
+	const struct enclosing_index *index = get_index(reader);
 	if (!index)
 		return -ENOMEM;
 	size_t low = PARTITION_POINT(0, index->ranges.n, mid, index->ranges.v[mid].off <= off);

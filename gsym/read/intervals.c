@@ -46,7 +46,8 @@ static int merge_offsets(struct interval_set *s)
 	return 0;
 }
 
-static int fill(struct interval_set *s, const struct function_info *record, const struct gsym_tables *tables)
+static int fill_intervals(struct interval_set *s, const struct function_info *record,
+			  const struct gsym_tables *tables)
 {
 	s->nodes.n = 0;
 	if (vec_push(&s->nodes, (struct interval_node){0}))
@@ -87,7 +88,7 @@ int intervals_cut(struct interval_set *s, const struct function_info *record,
 	if (!err)
 		err = merge_offsets(s);
 	if (!err)
-		err = fill(s, record, tables);
+		err = fill_intervals(s, record, tables);
 	if (!err)
 		join(s);
 	return err;
@@ -103,5 +104,5 @@ int intervals_at(struct interval_set *s, const struct function_info *record, con
 		if ((!i || s->edges.v[i - 1] != interval.off) && vec_push(&s->v, interval))
 			return -ENOMEM;
 	}
-	return s->v.n ? fill(s, record, tables) : 0;
+	return s->v.n ? fill_intervals(s, record, tables) : 0;
 }

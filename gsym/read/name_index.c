@@ -184,7 +184,7 @@ void name_index_publish(const struct gsym_reader *reader, struct name_table *tab
  * Built by the first caller. Several threads may build it at the same time: one publishes, the others free
  * theirs.
  */
-static const struct name_table *get(const struct gsym_reader *reader)
+static const struct name_table *get_table(const struct gsym_reader *reader)
 {
 	const struct name_table *there = atomic_load_explicit(slot_of(reader), memory_order_acquire);
 	if (there)
@@ -204,7 +204,7 @@ static bool is_stored(const struct name_search *search, const char *stored)
 int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name,
 		      size_t size)
 {
-	const struct name_table *names = get(reader);
+	const struct name_table *names = get_table(reader);
 	if (!names)
 		return -ENOMEM;
 	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .is_it = is_stored};

@@ -17,7 +17,7 @@ void start_index_deinit(struct start_index *starts)
 }
 
 /* Counts the functions in front of each bucket: false when they descend. */
-static bool fill(struct start_index *starts, const struct gsym_reader *reader)
+static bool fill_buckets(struct start_index *starts, const struct gsym_reader *reader)
 {
 	size_t n = reader->info.num_addresses, bucket = 0;
 	uint64_t last = 0;
@@ -59,7 +59,7 @@ int start_index_build(struct start_index *starts, const struct gsym_reader *read
 		start_index_deinit(starts);
 		return -ENOMEM;
 	}
-	if (!fill(starts, reader))
+	if (!fill_buckets(starts, reader))
 		start_index_deinit(starts);
 	return 0;
 }

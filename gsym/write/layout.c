@@ -19,7 +19,7 @@ static uint8_t smallest_size(uint64_t value)
 }
 
 /* Appends a section. Sums cannot wrap: every size is that of an object in memory. */
-static void put(struct layout *l, enum global_info section, uint64_t size, uint64_t align)
+static void put_section(struct layout *l, enum global_info section, uint64_t size, uint64_t align)
 {
 	l->file_size = (l->file_size + align - 1) & ~(align - 1);
 	l->off[section] = l->file_size;
@@ -31,11 +31,11 @@ static void put(struct layout *l, enum global_info section, uint64_t size, uint6
 static void put_tables(const struct layout_input *in, struct layout *l, unsigned strp_size,
 		       unsigned info_size)
 {
-	put(l, GlobalInfo_AddrOffsets, in->num_addresses * l->addr_off_size, l->addr_off_size);
-	put(l, GlobalInfo_AddrInfoOffsets, in->num_addresses * info_size, info_size);
-	put(l, GlobalInfo_FileTable, 4 + in->num_files * 2 * strp_size, 4);
-	put(l, GlobalInfo_StringTable, in->strtab_size, 1);
-	put(l, GlobalInfo_FunctionInfo, in->records_size, RECORD_ALIGN);
+	put_section(l, GlobalInfo_AddrOffsets, in->num_addresses * l->addr_off_size, l->addr_off_size);
+	put_section(l, GlobalInfo_AddrInfoOffsets, in->num_addresses * info_size, info_size);
+	put_section(l, GlobalInfo_FileTable, 4 + in->num_files * 2 * strp_size, 4);
+	put_section(l, GlobalInfo_StringTable, in->strtab_size, 1);
+	put_section(l, GlobalInfo_FunctionInfo, in->records_size, RECORD_ALIGN);
 }
 
 static int check_v1(const struct layout_input *in, const struct layout *l, struct gsym_diag *diag)
@@ -75,7 +75,7 @@ int layout_make(const struct layout_input *in, struct layout *ret, struct gsym_d
 	} else {
 		unsigned entries = in->uuid_size ? GLOBAL_INFO_KNOWN : GLOBAL_INFO_KNOWN - 1;
 		l.file_size = V2_HEADER_SIZE + entries * GLOBAL_ENTRY_SIZE;
-		put(&l, GlobalInfo_UUID, in->uuid_size, 1);
+		put_section(&l, GlobalInfo_UUID, in->uuid_size, 1);
 		put_tables(in, &l, V2_STRP_SIZE, 8);
 	}
 	*ret = l;

@@ -32,7 +32,7 @@ int string_map_clear(struct string_map *map)
 }
 
 /* The slot that holds @from, or the free one where it belongs. Fibonacci hashing spreads neighbours. */
-static struct copied_string *find(const struct string_map *map, uint64_t from)
+static struct copied_string *find_copied(const struct string_map *map, uint64_t from)
 {
 	invariant(map->used < map->n_slots); /* else the search would not end */
 	return &map->slots[PROBE(i, from * 0x9e3779b97f4a7c15 >> 32, map->n_slots - 1,
@@ -41,7 +41,7 @@ static struct copied_string *find(const struct string_map *map, uint64_t from)
 
 bool string_map_find(const struct string_map *map, uint64_t from, uint64_t *ret)
 {
-	const struct copied_string *slot = find(map, from);
+	const struct copied_string *slot = find_copied(map, from);
 	if (slot->run != map->run)
 		return false;
 	*ret = slot->to;
@@ -56,7 +56,7 @@ static int grow(struct string_map *map)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->n_slots; i++)
 		if (map->slots[i].run == map->run)
-			*find(&grown, map->slots[i].from) = map->slots[i];
+			*find_copied(&grown, map->slots[i].from) = map->slots[i];
 	free(map->slots);
 	*map = grown;
 	return 0;
@@ -66,7 +66,7 @@ int string_map_add(struct string_map *map, uint64_t from, uint64_t to)
 {
 	if (map->used >= map->n_slots / 2 && grow(map))
 		return -ENOMEM;
-	*find(map, from) = (struct copied_string){from, to, map->run};
+	*find_copied(map, from) = (struct copied_string){from, to, map->run};
 	map->used++;
 	return 0;
 }

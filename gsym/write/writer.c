@@ -231,7 +231,7 @@ int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, uint
 	return 0;
 }
 
-static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_diag *diag)
+static int add_function(struct gsym_writer *w, const struct gsym_func *func, struct gsym_diag *diag)
 {
 	struct gsym_tables tables = writer_tables(w);
 	int err = writer_check_start(w, func->start, diag);
@@ -251,7 +251,7 @@ static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_
 int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag)
 {
 	size_t before = buf_size(&writer->records);
-	int err = add(writer, func, diag);
+	int err = add_function(writer, func, diag);
 	if (!err)
 		return 0;
 	/* roll back: the writer stays usable after a rejected function */

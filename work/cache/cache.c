@@ -114,7 +114,7 @@ static bool is_temporary(int err)
 	return (fault == FAULT_MACHINE && err != -EIO) || fault == FAULT_NETWORK;
 }
 
-static int load(struct cache *cache, const char *key, struct handle **ret, struct gsym_diag *diag)
+static int load_entry(struct cache *cache, const char *key, struct handle **ret, struct gsym_diag *diag)
 {
 	char name[CACHE_NAME_SIZE];
 	struct gsym_diag why = {""};
@@ -139,7 +139,7 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 	int err = -ENOENT;
 	for (int alone = 0; alone < 2 && err == -ENOENT; alone++) {
 		cache_entry_key(text, key, alone);
-		err = load(cache, text, ret, diag);
+		err = load_entry(cache, text, ret, diag);
 	}
 	if (!err)
 		cache_touch(cache, key, time(NULL));

@@ -233,7 +233,7 @@ static bool is_converted(const char *name)
 	return is_cached(name) && strcmp(strrchr(name, '.'), CACHE_GSYM_SUFFIX) == 0;
 }
 
-static void count(struct cache_sum *sum, const char *name, const struct stat *st)
+static void count_entry(struct cache_sum *sum, const char *name, const struct stat *st)
 {
 	sum->bytes += cache_file_bytes(st);
 	sum->files += is_converted(name);
@@ -258,7 +258,7 @@ struct cache_sum cache_dir_clean(int dir, const struct log *log)
 			remove_stale(dir, e->d_name, log);
 		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			 !(is_due(e->d_name, &st, now) && unlinkat(dir, e->d_name, 0) == 0))
-			count(&sum, e->d_name, &st);
+			count_entry(&sum, e->d_name, &st);
 	}
 	closedir(d);
 	return sum;
@@ -287,7 +287,7 @@ static struct cache_sum list_cached(int dir, cached_vec *vec)
 		if (!is_ours(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		count(&sum, e->d_name, &st);
+		count_entry(&sum, e->d_name, &st);
 		if (is_cached(e->d_name))
 			add_cached(e->d_name, &st, vec);
 	}

@@ -82,7 +82,7 @@ static int checksum(int fd, uint64_t size, const void *tail, size_t tail_size, u
 /* ---- Writing ---- */
 
 /* Writes @data at @end and advances that. */
-static int append(int fd, struct span data, uint64_t *end)
+static int append_span(int fd, struct span data, uint64_t *end)
 {
 	int err = write_all(fd, data.data, data.size, (off_t)*end);
 	*end += data.size;
@@ -101,11 +101,11 @@ int trailer_write(int fd, const char *key, uint64_t gsym_size, struct span notes
 	store64(fields + 24, name.size, false);
 	memcpy(fields + 32, magic, sizeof(magic));
 	uint64_t sum = 0, end = gsym_size;
-	int err = append(fd, notes, &end);
+	int err = append_span(fd, notes, &end);
 	if (!err)
-		err = append(fd, inputs, &end);
+		err = append_span(fd, inputs, &end);
 	if (!err)
-		err = append(fd, name, &end);
+		err = append_span(fd, name, &end);
 	if (!err)
 		err = checksum(fd, end, fields, sizeof(fields) - CHECKSUM_SIZE, &sum);
 	if (err)

@@ -12,7 +12,7 @@ enum {
 	PAGES = 64,
 };
 
-static int add(XXH3_state_t *state, int fd, uint64_t off, size_t size)
+static int add_sample(XXH3_state_t *state, int fd, uint64_t off, size_t size)
 {
 	uint8_t block[PAGE];
 	for (size_t done = 0; done < size;) {
@@ -42,14 +42,14 @@ int sampled_hash(int fd, uint64_t size, XXH128_hash_t *ret)
 	store64(field, size, false);
 	XXH3_128bits_update(state, field, sizeof(field));
 	if (size <= 2 * ENDS + PAGES * PAGE) {
-		err = add(state, fd, 0, (size_t)size);
+		err = add_sample(state, fd, 0, (size_t)size);
 	} else {
 		uint64_t step = (size - 2 * ENDS - PAGE) / PAGES;
-		err = add(state, fd, 0, ENDS);
+		err = add_sample(state, fd, 0, ENDS);
 		for (uint64_t i = 0; i < PAGES && !err; i++)
-			err = add(state, fd, ENDS + i * step, PAGE);
+			err = add_sample(state, fd, ENDS + i * step, PAGE);
 		if (!err)
-			err = add(state, fd, size - ENDS, ENDS);
+			err = add_sample(state, fd, size - ENDS, ENDS);
 	}
 	*ret = XXH3_128bits_digest(state);
 	return err;

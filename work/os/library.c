@@ -30,7 +30,7 @@ static void *open_any(const struct shared_library *library, struct gsym_diag *di
 	return NULL;
 }
 
-static bool fill(const struct shared_library *library, void *opened, struct gsym_diag *diag)
+static bool fill_symbols(const struct shared_library *library, void *opened, struct gsym_diag *diag)
 {
 	for (size_t i = 0; i < library->n_symbols; i++) {
 		const struct library_symbol *symbol = &library->symbols[i];
@@ -44,12 +44,12 @@ static bool fill(const struct shared_library *library, void *opened, struct gsym
 	return true;
 }
 
-static bool load(const struct shared_library *library, struct gsym_diag *diag)
+static bool load_library(const struct shared_library *library, struct gsym_diag *diag)
 {
 	void *opened = open_any(library, diag);
 	if (!opened)
 		return false;
-	if (!fill(library, opened, diag)) {
+	if (!fill_symbols(library, opened, diag)) {
 		dlclose(opened);
 		return false;
 	}
@@ -65,8 +65,8 @@ bool library_load(struct shared_library *library, struct gsym_diag *diag)
 	if (atomic_load_explicit(&library->is_loaded, memory_order_acquire))
 		return true;
 	pthread_mutex_lock(&library->lock);
-	bool is_loaded =
-		atomic_load_explicit(&library->is_loaded, memory_order_relaxed) || load(library, diag);
+	bool is_loaded = atomic_load_explicit(&library->is_loaded, memory_order_relaxed) ||
+			 load_library(library, diag);
 	atomic_store_explicit(&library->is_loaded, is_loaded, memory_order_release);
 	pthread_mutex_unlock(&library->lock);
 	return is_loaded;

@@ -170,7 +170,7 @@ static int64_t second_after(int64_t ms)
 	return t.tv_sec + (t.tv_nsec / 1000000 + ms + 1000) / 1000;
 }
 
-static void count(struct fetcher *f, int fd)
+static void count_fetch(struct fetcher *f, int fd)
 {
 	counter_add(&f->counters->fetches[fd >= 0         ? FETCH_FOUND
 					  : fd == -ENOENT ? FETCH_MISSING
@@ -211,7 +211,7 @@ static void ask(struct fetcher *f, struct worker_download *order, uint32_t asked
 		failed = asked; /* it is not known which */
 	int failure = fetch_failed(ret->fd) ? ret->fd : -EREMOTEIO;
 	fetch_servers_note(f, asked, failed, failure, monotonic_ms() - start);
-	count(f, ret->fd);
+	count_fetch(f, ret->fd);
 	tell(f, order->id, order->id_size, ret);
 }
 

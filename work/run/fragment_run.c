@@ -17,8 +17,8 @@ struct fragment_run {
 	struct child child;
 };
 
-static int start(const struct converter *converter, const struct convert_request *request,
-		 struct fragment_run **ret)
+static int start_fragment(const struct converter *converter, const struct convert_request *request,
+			  struct fragment_run **ret)
 {
 	struct fragment_run *run = calloc(1, sizeof(*run));
 	if (!run)
@@ -84,7 +84,7 @@ int fragment_run(const struct converter *converter, const struct convert_request
 	if (*run) {
 		err = ask_more(*run, asked, n);
 	} else {
-		err = start(converter, request, run);
+		err = start_fragment(converter, request, run);
 		if (!err)
 			err = order_send(&(*run)->job, &(*run)->child, asked, n, true);
 	}

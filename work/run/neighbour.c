@@ -103,7 +103,8 @@ static int open_any(const struct search_path *search, const char *path, dev_t av
 	return err;
 }
 
-static int find(const struct search_path *search, const char *path, dev_t avoid, struct neighbour *ret)
+static int find_neighbour(const struct search_path *search, const char *path, dev_t avoid,
+			  struct neighbour *ret)
 {
 	if (search->all)
 		return open_anywhere(path, &ret->st);
@@ -133,7 +134,7 @@ static int open_parent(const struct search_path *search, const char *path, dev_t
 
 /*
  * The ending of the compressed file in place of @path, or NULL. Few are there, and most directories that are
- * searched do not exist: find() for each would take four times as long as for the file alone.
+ * searched do not exist: find_neighbour() for each would take four times as long as for the file alone.
  */
 static const char *ending_at(const struct search_path *search, const char *path, dev_t avoid)
 {
@@ -158,12 +159,12 @@ static int find_named(const struct search_path *search, const char *name, struct
 	char other[PATH_MAX];
 	*ret = (struct neighbour){.path = path, .ending = ""};
 	dev_t avoid = search->mountpoint ? entry_device(AT_FDCWD, search->mountpoint) : 0;
-	int fd = find(search, path, avoid, ret);
+	int fd = find_neighbour(search, path, avoid, ret);
 	const char *ending = packed && fd == -ENOENT ? ending_at(search, path, avoid) : NULL;
 	if (!ending || snprintf(other, sizeof(other), "%s%s", path, ending) >= PATH_MAX)
 		return fd;
 	ret->ending = ending;
-	return find(search, other, avoid, ret);
+	return find_neighbour(search, other, avoid, ret);
 }
 
 int reopen(int fd)

@@ -59,7 +59,7 @@ static bool is_waited_for(struct zygote *zygote, const struct zygote_process *pr
  * Ends @process, which no other thread can find any more, and frees it. Unless @at_once it first forks what
  * other threads have asked of it. What has not ended within their time is killed.
  */
-static void end(struct zygote *zygote, struct zygote_process *process, bool at_once)
+static void end_process(struct zygote *zygote, struct zygote_process *process, bool at_once)
 {
 	const struct timespec pause = {.tv_nsec = END_POLL_MS * 1000000};
 	const pid_t group = process->child.pid;
@@ -84,8 +84,8 @@ static void end(struct zygote *zygote, struct zygote_process *process, bool at_o
 	free(process);
 }
 
-/* Takes the process, if there is one, for end(). */
-static struct zygote_process *take(struct zygote *zygote)
+/* Takes the process, if there is one, for end_process(). */
+static struct zygote_process *take_process(struct zygote *zygote)
 {
 	mutex_lock(&zygote->lock);
 	struct zygote_process *ret = zygote->process;
@@ -96,9 +96,9 @@ static struct zygote_process *take(struct zygote *zygote)
 
 void zygote_deinit(struct zygote *zygote)
 {
-	struct zygote_process *process = take(zygote);
+	struct zygote_process *process = take_process(zygote);
 	if (process)
-		end(zygote, process, true);
+		end_process(zygote, process, true);
 	mutex_destroy(&zygote->lock);
 }
 
@@ -106,14 +106,14 @@ void zygote_note_end(struct zygote *zygote, int status)
 {
 	if (!zygote || !WIFSIGNALED(status))
 		return;
-	struct zygote_process *process = take(zygote);
+	struct zygote_process *process = take_process(zygote);
 	if (process)
-		end(zygote, process, false);
+		end_process(zygote, process, false);
 }
 
 /* ---- Asking it ---- */
 
-/* A zygote that may fork one more. @ret_worn: another that may not, for end(), or NULL. */
+/* A zygote that may fork one more. @ret_worn: another that may not, for end_process(), or NULL. */
 static int ensure(struct zygote *zygote, struct zygote_process **ret_worn, struct gsym_diag *diag)
 	REQUIRES(&zygote->lock)
 {
@@ -149,7 +149,7 @@ void zygote_prepare(struct zygote *zygote)
 	ensure(zygote, &worn, NULL); /* the first worker tries again */
 	mutex_unlock(&zygote->lock);
 	if (worn)
-		end(zygote, worn, false);
+		end_process(zygote, worn, false);
 }
 
 /* @sock: of the worker. @ret: what was asked, for leave(), also if that failed; or NULL. */
@@ -170,7 +170,7 @@ static int request(struct zygote *zygote, const struct child_order *order, int s
 	}
 	mutex_unlock(&zygote->lock);
 	if (worn)
-		end(zygote, worn, false);
+		end_process(zygote, worn, false);
 	return err;
 }
 
@@ -185,7 +185,7 @@ static void leave(struct zygote *zygote, struct zygote_process *process, bool fa
 		zygote->process = NULL;
 	mutex_unlock(&zygote->lock);
 	if (failed)
-		end(zygote, process, true);
+		end_process(zygote, process, true);
 }
 
 static int send_descriptors(const struct child_order *order, int sock)

@@ -571,7 +571,7 @@ static int answer_all(struct batch_call *call, size_t enough, size_t *ret_n)
 }
 
 /* Whether there is a cache for these options. A call that a signal handler left has left it in pieces. */
-static bool begin(struct batch *batch, const struct render_options *options, size_t n)
+static bool begin_batch(struct batch *batch, const struct render_options *options, size_t n)
 {
 	if (batch->inside)
 		batch_cache_deinit(&batch->cache);
@@ -584,7 +584,7 @@ size_t batch_expect(struct batch *batch, const struct batch_options *options,
 		    const struct batch_query *queries, size_t n)
 {
 	n = n < BATCH_EXPECTED ? n : BATCH_EXPECTED;
-	if (begin(batch, &options->render, n)) {
+	if (begin_batch(batch, &options->render, n)) {
 		batch_cache_end_chunk(&batch->cache);
 		batch_cache_refresh(&batch->cache);
 		if (!chunk_begin(&batch->cache, queries, n))
@@ -596,7 +596,7 @@ size_t batch_expect(struct batch *batch, const struct batch_options *options,
 
 bool batch_expect_more(struct batch *batch, const struct batch_options *options)
 {
-	bool prepared = begin(batch, &options->render, 0);
+	bool prepared = begin_batch(batch, &options->render, 0);
 	if (prepared)
 		chunk_find(&batch->cache, &options->render, options->stop, options->user);
 	batch->inside = false;
@@ -617,7 +617,7 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 	};
 	const struct output_format *format = render_format_of(options->render.format);
 	call.options.render.cache = batch->names;
-	call.prepared = begin(batch, &options->render, n);
+	call.prepared = begin_batch(batch, &options->render, n);
 	text_reset(&batch->module);
 	format_module(&batch->module, &options->render, format);
 	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK)

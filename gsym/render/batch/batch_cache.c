@@ -256,8 +256,8 @@ void *batch_cache_alloc(struct batch_cache *cache, enum cache_part part, size_t 
  * Caches the content of @cache->text: @shown bytes, followed by the linkage name if that differs and is not
  * @stored, where it can be read.
  */
-static arena_ref keep(struct batch_cache *cache, struct text_slot *slot, uint32_t key, size_t shown,
-		      const struct span *stored)
+static arena_ref keep_text(struct batch_cache *cache, struct text_slot *slot, uint32_t key, size_t shown,
+			   const struct span *stored)
 {
 	size_t size = cache->text.n;
 	struct cached_text *text;
@@ -341,7 +341,7 @@ static arena_ref keep_name(struct batch_cache *cache, const struct render_option
 		cache->text.n = verbatim ? shown : cache->text.n;
 	}
 	struct text_slot *slot = name_slot(&cache->names, name);
-	arena_ref kept = keep(cache, slot, name, shown, verbatim ? stored : NULL);
+	arena_ref kept = keep_text(cache, slot, name, shown, verbatim ? stored : NULL);
 	if (kept != TOO_LONG)
 		((struct cached_text *)cached_text_at(cache, kept))->of_many = lookup_is_made_of_many(text);
 	cache->names.n += slot->text != 0;
@@ -387,5 +387,5 @@ arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file)
 		return TOO_LONG;
 	text_reset(&cache->text);
 	render_path(&cache->text, dir, base, render_format_of(cache->format)->style);
-	return keep(cache, &cache->paths[file & (cache->n_paths - 1)], file, cache->text.n, NULL);
+	return keep_text(cache, &cache->paths[file & (cache->n_paths - 1)], file, cache->text.n, NULL);
 }

@@ -139,8 +139,8 @@ int flat_function_make(struct batch_cache *cache, uint32_t index, const struct f
 	return err;
 }
 
-static int cut(struct batch_cache *cache, uint32_t index, const struct function_info *record,
-	       uint32_t n_merged, struct flat_queries queries, struct flat_function **ret)
+static int cut_function(struct batch_cache *cache, uint32_t index, const struct function_info *record,
+			uint32_t n_merged, struct flat_queries queries, struct flat_function **ret)
 {
 	uint32_t last = record->size ? record->size - 1 : UINT32_MAX;
 	int err = intervals_cut(&cache->intervals, record, &cache->reader->tables, last);
@@ -165,7 +165,7 @@ static int make_flat(struct batch_cache *cache, uint32_t index, const struct fun
 		*ret = damaged_flat(cache, index, record->size);
 		return *ret ? 0 : -ENOMEM;
 	}
-	return cut(cache, index, record, n_merged, queries, ret);
+	return cut_function(cache, index, record, n_merged, queries, ret);
 }
 
 static bool has_first(const struct batch_cache *cache, const struct flat_function *flat, uint32_t index,

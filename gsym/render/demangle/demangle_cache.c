@@ -40,8 +40,8 @@ static struct demangle_slot *slot_of(struct demangle_cache *cache, const char *n
 }
 
 /* Replaces the text of the slot. Without memory the slot is unchanged. */
-static void keep(struct demangle_cache *cache, struct demangle_slot *slot, const char *name, const char *text,
-		 size_t size)
+static void keep_name(struct demangle_cache *cache, struct demangle_slot *slot, const char *name,
+		      const char *text, size_t size)
 {
 	char *copy = malloc(size);
 	if (!copy)
@@ -64,5 +64,5 @@ void demangle_cached(struct demangle_cache *cache, struct text_buf *out, const c
 	demangle_append(out, name, mode);
 	size_t size = out->n - start;
 	if (slot && !out->failed && size > 0 && size <= TEXT_MAX)
-		keep(cache, slot, name, out->v + start, size);
+		keep_name(cache, slot, name, out->v + start, size);
 }

@@ -45,7 +45,7 @@ static bool skip(struct restyle *r, const char *word)
 	return true;
 }
 
-static void put(struct restyle *r, const char *word)
+static void put_word(struct restyle *r, const char *word)
 {
 	size_t size = strlen(word);
 	memcpy(r->out, word, size);
@@ -59,12 +59,12 @@ static void open_brace(struct restyle *r)
 		*r->out++ = *r->in++;
 	} else if (skip(r, "{lambda(")) {
 		kind = BRACE_NUMBERED;
-		put(r, "'lambda");
+		put_word(r, "'lambda");
 		r->open[r->depth].word = (size_t)(r->out - r->text);
 		*r->out++ = '(';
 	} else if (skip(r, "{unnamed type")) {
 		kind = BRACE_NUMBERED;
-		put(r, "'unnamed");
+		put_word(r, "'unnamed");
 		r->open[r->depth].word = (size_t)(r->out - r->text);
 	} else {
 		*r->out++ = *r->in++;
@@ -116,7 +116,7 @@ static void close_brace(struct restyle *r)
 /* All clone suffixes of a name become one. */
 static void clones(struct restyle *r)
 {
-	put(r, " (");
+	put_word(r, " (");
 	do {
 		while (r->in < r->end && *r->in != ']')
 			*r->out++ = *r->in++;
@@ -147,7 +147,7 @@ size_t demangle_restyle(char *text, size_t size)
 		else if (*r.in == ' ' && skip(&r, " [clone "))
 			clones(&r);
 		else if (*r.in == 'd' && skip(&r, "decltype(nullptr)"))
-			put(&r, "std::nullptr_t");
+			put_word(&r, "std::nullptr_t");
 		else
 			*r.out++ = *r.in++;
 	}
