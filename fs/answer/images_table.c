@@ -78,16 +78,17 @@ static void put_column(struct text_buf *out, const char *value)
 	text_char(out, '\t');
 }
 
-static void take_image(struct images_draft *d, const struct image *image) REQUIRES(&d->answers->images->lock)
+static void take_image(struct images_draft *d, const struct images *images, const struct image *image)
+	REQUIRES(&images->lock)
 {
-	const struct image_facts facts = image_facts(d->answers->images, image, &d->caller);
+	const struct image_facts facts = image_facts(images, image, &d->caller);
 	if (!facts.readable)
 		return;
 	struct taken *taken = &d->taken[d->n_taken++];
 	taken->state = facts.state;
 	taken->functions = facts.functions;
 	if (facts.state != STATE_READY)
-		image_cache_key(d->answers->images, image, &taken->key);
+		image_cache_key(images, image, &taken->key);
 	taken->head = d->text.n;
 	put_column(&d->text, facts.id);
 	put_column(&d->text, facts.kind);
@@ -109,7 +110,7 @@ static void take_some(struct images_draft *d)
 		if (!image)
 			break;
 		if (image_is_there(image))
-			take_image(d, image);
+			take_image(d, images, image);
 	}
 	mutex_unlock(&images->lock);
 	d->all = !image;
