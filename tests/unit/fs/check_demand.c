@@ -715,9 +715,10 @@ static bool goes_on(struct images_fixture *f, struct runners *runners, struct ca
 	mutex_lock(&f->images.lock);
 	runners_stop(runners, &woken);
 	runners->stopping = false;
+	const struct list *first = f->images.scan_waiters.next;
 	mutex_unlock(&f->images.lock);
 	bool resumed = woken.next == &call->link;
-	assert_true(resumed || f->images.scan_waiters.next == &call->link);
+	assert_true(resumed || first == &call->link);
 	list_remove(&call->link);
 	return resumed;
 }
