@@ -67,6 +67,7 @@ static int tear_down(void **state)
 static void restart(struct job_fixture *f, bool in_memory)
 {
 	job_close(&f->job);
+	handle_put(f->out.handle); /* which job_begin() forgets */
 	job_begin(f)->in_memory = in_memory;
 	atomic_store(&f->cache.retry_at, 0);
 	assert_int_equal(job_prepare(&f->job), 0);
