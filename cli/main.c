@@ -1,15 +1,15 @@
 /*
  * gsym: conversion, lookup and inspection of GSYM files on the command line.
  *
- * What happens, in order, and where (paths below cli/command/):
+ * The steps in order, and where each is (paths below cli/):
  *   main.c                     finds the command in the table below; reports failed output at the end
- *   cli_options.c              parses the command's options, prints its --help
- *   convert/cmd_convert.c      object file to GSYM: progress.c while it runs, out_file.c publishes the
- *                              output, summary.c reports, compare.c verifies in a child (isolate.c);
+ *   command/cli_options.c      parses the command's options, prints its --help
+ *   convert/cmd_convert.c      object file to GSYM: progress.c while it runs, command/out_file.c publishes
+ *                              the output, summary.c reports, compare.c verifies in a child (isolate.c);
  *                              recursive.c converts a directory, several files at a time
  *   convert/cmd_segment.c      splits GSYM into several files: segment.c, segment_files.c
  *   convert/cmd_transcode.c    writes GSYM in another version or byte order
- *   convert/cmd_verify.c       check.c: rules of the format; compare.c: against the object file
+ *   convert/cmd_verify.c       gsym/check: rules of the format; compare.c: against the object file
  *   lookup/cmd_lookup.c        addresses to functions and lines; lookup_merged.c: all that share code;
  *                              object_lookup.c: of object files, through the cache of gsymfs
  *   lookup/cmd_stack.c         the same for stacks; cmd_filter.c: for logs; image_files.c and
@@ -21,14 +21,14 @@
  *                              style (style_*.c)
  *   inspect/cmd_dump.c         prints a whole file: dump_tables.c, dump_function.c
  *   inspect/cmd_statistics.c   counts its bytes
- *   shared/cmd_store.c         a store that several hosts share: keygen, get, put, list, verify, prune
- *   worker/cmd_worker.c        the sandboxed process that converts for a client: sandbox.c drops
+ *   store/cmd_store.c          a store that several hosts share: keygen, get, put, list, verify, prune
+ *   worker/cmd_worker.c        the sandboxed process that converts for a client: work/sandbox drops
  *                              privileges, file_requests.c obtains files from the client,
  *                              debuginfod_client.c from servers
- *   message.c, output.c        standard error, standard output
+ *   command/message.c, output.c    standard error, standard output
  *
- * To add a command: a file with a struct command, its declaration in commands.h, a row below, a line in
- * meson.build and a section in docs/gsym.1.
+ * To add a command: a file with a struct command, its declaration in command/commands.h, a row below, a
+ * line in meson.build and a section in docs/gsym.1.
  */
 #include "cli/command/commands.h"
 #include "cli/command/message.h"
