@@ -52,7 +52,7 @@ struct conversion {
 	record_vec records;
 	struct pool pool;
 	struct arena arena; /* what belongs to no unit */
-	struct oddities odd;
+	struct warnings warnings;
 };
 
 /* Bytes of all files read so far, which limit the output. */

@@ -155,7 +155,7 @@ static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struc
 		.object = find_breakpad(c),
 		.base = c->object->base_address,
 		.threads = c->threads,
-		.odd = &c->odd,
+		.warnings = &c->warnings,
 		.progress = report_reading,
 		.user = c,
 	};
@@ -179,7 +179,7 @@ static int fill_gsym(struct conversion *c, struct gsym_writer *writer, struct co
 {
 	const struct object_file *object = find_gsym(c);
 	struct gsym_copy_job job = {
-		.from = object->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
+		.from = object->gsym, .warnings = &c->warnings, .progress = report_reading, .user = c};
 	int err = gsym_source_copy(&job, writer, diag);
 	summary->functions = summary->functions_gsym = job.n_written;
 	return err ? diag_prefix(diag, err, "%s", object->path) : 0;
@@ -256,7 +256,7 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 	CLEANUP(freep) struct listed_place *places = NULL;
 	int err = c->listed ? callsites_locate(c->listed, &c->records, &c->pool, &places) : 0;
 	if (!err)
-		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
+		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->warnings);
 	if (!err && !c->records.n && c->object->lost.what) {
 		lost_bytes_tell(&c->object->lost, c->object->map_size, 0, diag);
 		return diag_prefix(diag, -ENODATA, "no function found");
@@ -279,7 +279,8 @@ static bool serves_fragments(const struct convert_options *options)
 
 static int add_go_functions(struct conversion *c, struct convert_summary *summary)
 {
-	struct golang_job job = {.object = c->object, .pool = &c->pool, .arena = &c->arena, .odd = &c->odd};
+	struct golang_job job = {
+		.object = c->object, .pool = &c->pool, .arena = &c->arena, .warnings = &c->warnings};
 	int err = golang_add_records(&job, &c->records);
 	summary->functions_go = job.added;
 	summary->work += job.work;
@@ -295,7 +296,7 @@ static int merge_modules(struct conversion *c, struct convert_summary *summary)
 	int err = conversion_merge_results(c, results, n, &counted);
 	if (!err)
 		err = codeview_settle(c->codeview, &c->records, first);
-	oddities_merge(&c->odd, codeview_oddities(c->codeview));
+	warnings_merge(&c->warnings, codeview_warnings(c->codeview));
 	summary->modules = counted.units;
 	for (size_t i = first; i < c->records.n; i++)
 		summary->functions_pdb += c->records.v[i].kind == RECORD_DWARF;
@@ -374,7 +375,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	summary->work +=
 		c->symbols.n + c->object->name_bytes / NAME_STEP + c->dwarf.scanned + c->alternate.scanned;
 	if (c->pool.exceeded)
-		oddity_count(&c->odd, ODD_NAMES, ".debug_str", 0);
+		warning_count(&c->warnings, WARN_NAMES, ".debug_str", 0);
 	if (err)
 		return diag_set(diag, err, "%s: %s", c->object->path,
 				err == -ECANCELED ? "conversion stopped" : strerror(-err));
@@ -429,7 +430,7 @@ static int convert_object(struct conversion *c, struct output *out, struct conve
 		err = convert(c, out, &summary, diag);
 	err = check_fault(c, err, diag);
 	if (!err)
-		err = oddities_report(&c->odd, &summary);
+		err = warnings_report(&c->warnings, &summary);
 	if (!err)
 		err = conversion_list_missing(c, &summary);
 	if (!err)

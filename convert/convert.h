@@ -15,7 +15,7 @@
  * @path:    of the object file
  * @options: of the conversion, see convert_types.h
  * @out_fd:  GSYM is written to it from offset 0
- * @ret:     counts and oddities; convert_summary_deinit() frees it
+ * @ret:     counts and warnings; convert_summary_deinit() frees it
  *
  * 0; -ENODATA when the file holds no function at all, -ENOEXEC when it is no object file that can be read,
  * -EBADMSG when it is damaged, -EINVAL when options exclude one another or the list of call sites is wrong,

@@ -69,7 +69,7 @@ static int open_mini(struct conversion *c)
 {
 	int err = open_debugdata(c->object, &c->mini);
 	if (err && err != -ENOMEM)
-		oddity_count(&c->odd, ODD_SECTION_DAMAGED, ".gnu_debugdata", 0);
+		warning_count(&c->warnings, WARN_SECTION_DAMAGED, ".gnu_debugdata", 0);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -87,7 +87,7 @@ static int find_pdb(struct conversion *c)
 	if (!err || err == -ENOMEM)
 		return err;
 	object_close(TAKE(c->debug));
-	oddity_count(&c->odd, ODD_SECTION_DAMAGED, "PDB", 0);
+	warning_count(&c->warnings, WARN_SECTION_DAMAGED, "PDB", 0);
 	return 0;
 }
 
@@ -166,7 +166,7 @@ static int open_files(struct conversion *c, struct gsym_diag *diag)
 	if (!err && !c->debug)
 		err = find_pdb(c);
 	if (!err && wants_embedded(c))
-		err = gsym_source_embedded(c->object, &c->odd);
+		err = gsym_source_embedded(c->object, &c->warnings);
 	if (!err)
 		err = fetch_debug(c);
 	if (!err)
@@ -213,9 +213,9 @@ int conversion_load_symbols(struct conversion *c)
 {
 	int err = load_tables(c);
 	if (c->object->symbols_damaged)
-		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
+		warning_count(&c->warnings, WARN_SYMBOL_TABLE, ".symtab", 0);
 	if (c->object->names_exceeded)
-		oddity_count(&c->odd, ODD_NAMES, ".symtab", 0);
+		warning_count(&c->warnings, WARN_NAMES, ".symtab", 0);
 	if (!err && !c->options->match_llvm)
 		err = object_load_plt(c->object, c->symtab);
 	return err ? err : symtab_prepare(c->object, c->options->match_llvm, &c->symbols);
@@ -223,7 +223,7 @@ int conversion_load_symbols(struct conversion *c)
 
 int conversion_load_dwarf(struct conversion *c)
 {
-	return dwarf_stream_load(&c->dwarf, dwarf_object(c), c->threads, &c->odd);
+	return dwarf_stream_load(&c->dwarf, dwarf_object(c), c->threads, &c->warnings);
 }
 
 int conversion_open_dwarf(struct conversion *c)
@@ -231,7 +231,7 @@ int conversion_open_dwarf(struct conversion *c)
 	struct object_file *object = dwarf_object(c);
 	int err = 0;
 	if (c->shared)
-		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
+		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->warnings);
 	if (!err && c->shared)
 		c->dwarf.alternate = &c->alternate;
 	if (!err && !c->dwarf.n_units && object->format->companion == COMPANION_DSYM)

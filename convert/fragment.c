@@ -194,8 +194,8 @@ static int choose_units(struct fragment *f)
 static bool is_skeleton(const struct fragment *f, const struct unit_header *u)
 {
 	struct unit unit = {0};
-	struct oddities odd = {0};
-	bool skeleton = unit_load(&unit, &f->dwarf, u, &odd) || unit.dwo_name;
+	struct warnings warnings = {0};
+	bool skeleton = unit_load(&unit, &f->dwarf, u, &warnings) || unit.dwo_name;
 	unit_deinit(&unit);
 	return skeleton;
 }
@@ -233,8 +233,8 @@ static int convert_units(struct fragment *f)
 /* Whether all units may make an early result another one: a name is elsewhere, or a budget ran out. */
 static bool is_cut(const struct fragment *f)
 {
-	const struct oddities *odd = builder_oddities(f->builder);
-	return f->early && (odd->kind[ODD_REFERENCE].count || odd->kind[ODD_UNIT_BUDGET].count);
+	const struct warnings *warnings = builder_warnings(f->builder);
+	return f->early && (warnings->kind[WARN_REFERENCE].count || warnings->kind[WARN_UNIT_BUDGET].count);
 }
 
 /* ---- Symbols ---- */
@@ -419,7 +419,8 @@ static int convert_part(struct fragment *f)
 	if (!err && (part->pool.exceeded || is_cut(f)))
 		return -EFBIG; /* the limit of the whole is shared by all units */
 	if (!err)
-		err = finalize_records(&part->records, &part->pool, part->options, &part->arena, &part->odd);
+		err = finalize_records(&part->records, &part->pool, part->options, &part->arena,
+				       &part->warnings);
 	return err ? err : keep_certain(f);
 }
 

@@ -18,7 +18,7 @@ enum {
 struct preparation {
 	struct conversion *conversion;
 	atomic_bool has_symbols;
-	struct oddities odd; /* of the units */
+	struct warnings warnings; /* of the units */
 	int symbols_err, units_err;
 };
 
@@ -48,7 +48,7 @@ static void prepare(void *user, size_t index, unsigned thread)
 	else if (p->conversion->dwarf.stream)
 		inflate_ahead(p);
 	else
-		p->units_err = dwarf_find_units(&p->conversion->dwarf, &p->odd);
+		p->units_err = dwarf_find_units(&p->conversion->dwarf, &p->warnings);
 }
 
 int conversion_prepare(struct conversion *c)
@@ -56,6 +56,6 @@ int conversion_prepare(struct conversion *c)
 	struct preparation p = {.conversion = c};
 	unsigned threads = c->dwarf.info.size < SMALL ? 1 : c->threads;
 	parallel_for(threads, c->options->no_dwarf ? 1 : 2, prepare, &p);
-	oddities_merge(&c->odd, &p.odd);
+	warnings_merge(&c->warnings, &p.warnings);
 	return p.symbols_err ? p.symbols_err : p.units_err;
 }

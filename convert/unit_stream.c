@@ -200,6 +200,6 @@ int unit_stream_read(struct conversion *c)
 	free(s.reading);
 	pthread_cond_destroy(&s.progress);
 	pthread_mutex_destroy(&s.lock);
-	dwarf_stream_end(&c->dwarf, err != 0, units, n, &c->odd);
+	dwarf_stream_end(&c->dwarf, err != 0, units, n, &c->warnings);
 	return err;
 }

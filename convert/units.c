@@ -281,7 +281,7 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 		return err;
 	release_input(c);
 	for (unsigned t = 0; t < c->n_builders; t++) {
-		oddities_merge(&c->odd, builder_oddities(c->builders[t]));
+		warnings_merge(&c->warnings, builder_warnings(c->builders[t]));
 		summary->has_ada |= builder_has_ada(c->builders[t]);
 		summary->work += builder_work(c->builders[t]);
 	}

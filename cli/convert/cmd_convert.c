@@ -86,7 +86,7 @@ static const struct option_row options[] = {
 	 OPTION_FLAG(convert_command, convert.match_llvm)},
 	{0, "verify", NULL, "derive the output's frames a second time with\nlibdwarf and report differences",
 	 OPTION_FLAG(convert_command, verify)},
-	{0, "json-summary-file", "FILE", "write the oddities of INPUT to FILE",
+	{0, "json-summary-file", "FILE", "write the warnings of INPUT to FILE",
 	 OPTION_STRING(convert_command, json)},
 	{0, "progress", "auto|always|never", "show progress; auto (default): on a terminal",
 	 OPTION_CHOICE(convert_command, progress_mode, PROGRESS_AUTO)},

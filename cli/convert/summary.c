@@ -10,21 +10,21 @@
 
 enum { SECTIONS_PRINTED = 16 };
 
-static uint64_t count_oddities(const struct convert_summary *summary)
+static uint64_t count_warnings(const struct convert_summary *summary)
 {
 	uint64_t count = 0;
-	for (size_t i = 0; i < summary->n_oddities; i++)
-		count += summary->oddities[i].count;
+	for (size_t i = 0; i < summary->n_warnings; i++)
+		count += summary->warnings[i].count;
 	return count;
 }
 
-static void print_oddities(FILE *file, const struct convert_summary *summary)
+static void print_warnings(FILE *file, const struct convert_summary *summary)
 {
-	if (summary->n_oddities == 0)
+	if (summary->n_warnings == 0)
 		return;
-	say(file, "oddities of the input: %" PRIu64, count_oddities(summary));
-	for (size_t i = 0; i < summary->n_oddities; i++) {
-		const struct convert_oddity *odd = &summary->oddities[i];
+	say(file, "warnings of the input: %" PRIu64, count_warnings(summary));
+	for (size_t i = 0; i < summary->n_warnings; i++) {
+		const struct convert_warning *odd = &summary->warnings[i];
 		say(file, "  %s: %" PRIu64 "%s%s", odd->kind, odd->count, odd->first[0] ? ", first: " : "",
 		    odd->first);
 	}
@@ -88,7 +88,7 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 		    read - summary->functions);
 	else
 		say(file, "written: %" PRIu64, summary->functions);
-	print_oddities(file, summary);
+	print_warnings(file, summary);
 	print_missing(file, summary);
 	print_layout(file, summary);
 }
@@ -112,15 +112,15 @@ static void append_sections(struct text_buf *out, const struct convert_summary *
 static void append_json(struct text_buf *out, const struct convert_summary *summary)
 {
 	text_lit(out, "{\"error-categories\":{");
-	for (size_t i = 0; i < summary->n_oddities; i++) {
+	for (size_t i = 0; i < summary->n_warnings; i++) {
 		text_str(out, i ? ",\"" : "\"");
-		escape_str(out, summary->oddities[i].kind, ESCAPE_JSON);
+		escape_str(out, summary->warnings[i].kind, ESCAPE_JSON);
 		text_lit(out, "\":{\"count\":");
-		text_dec(out, summary->oddities[i].count);
+		text_dec(out, summary->warnings[i].count);
 		text_char(out, '}');
 	}
 	text_lit(out, "},\"error-count\":");
-	text_dec(out, count_oddities(summary));
+	text_dec(out, count_warnings(summary));
 	text_lit(out, ",\"work\":");
 	text_dec(out, summary->work);
 	append_sections(out, summary);

@@ -7,11 +7,11 @@
 
 #include <stdio.h>
 
-/* Prints what was read and written, then the oddities of the input by kind. */
+/* Prints what was read and written, then the warnings of the input by kind. */
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary);
 
 /*
- * Writes the oddities as JSON to @path: "error-categories" by kind with "count", and "error-count"; of a
+ * Writes the warnings as JSON to @path: "error-categories" by kind with "count", and "error-count"; of a
  * relocatable file also "sections" with "name", "address", "size", "code".
  */
 int summary_write_json(const char *path, const struct convert_summary *summary, struct gsym_diag *diag);

@@ -86,14 +86,14 @@ static int send_failed(uint64_t serial, int err, const char *text, const char *p
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
 }
 
-static int send_oddities(uint64_t serial, const struct convert_summary *s)
+static int send_warnings(uint64_t serial, const struct convert_summary *s)
 {
 	int err = 0;
-	for (size_t i = 0; i < s->n_oddities && !err; i++) {
-		struct worker_oddity m = {.head.serial = serial, .count = s->oddities[i].count};
-		snprintf(m.kind, sizeof(m.kind), "%s", s->oddities[i].kind);
-		snprintf(m.first, sizeof(m.first), "%s", s->oddities[i].first);
-		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_ODDITY, -1);
+	for (size_t i = 0; i < s->n_warnings && !err; i++) {
+		struct worker_warning m = {.head.serial = serial, .count = s->warnings[i].count};
+		snprintf(m.kind, sizeof(m.kind), "%s", s->warnings[i].kind);
+		snprintf(m.first, sizeof(m.first), "%s", s->warnings[i].first);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_WARNING, -1);
 	}
 	return err;
 }
@@ -193,7 +193,7 @@ static int convert_and_report(const struct worker_convert *order)
 	int err = convert_file(path, &options, WORKER_OUTPUT_FD, &summary, &diag);
 	if (err)
 		return send_failed(order->head.serial, err, diag.text, path);
-	err = send_oddities(order->head.serial, &summary);
+	err = send_warnings(order->head.serial, &summary);
 	if (!err)
 		err = send_missing(order->head.serial, &summary);
 	if (!err)

@@ -15,7 +15,7 @@
 
 #include "work/types/convert_types.h"
 #include "convert/object/object_file.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 
 /* ---- The first pass (breakpad_scan.c) ---- */
 
@@ -58,12 +58,12 @@ void breakpad_tables_free(struct breakpad_tables *tables);
  * @base:    added to all addresses
  * @threads: to scan with
  * @ret:     in file order
- * @odd:     damaged records are counted here
+ * @warnings:     damaged records are counted here
  *
  * 0 or -ENOMEM.
  */
 int breakpad_scan(const struct object_file *object, uint64_t base, unsigned threads,
-		  struct breakpad_tables *ret, struct oddities *odd);
+		  struct breakpad_tables *ret, struct warnings *warnings);
 
 /* ---- The records of one function (breakpad_function.c) ---- */
 
@@ -108,7 +108,7 @@ void breakpad_reader_free(struct breakpad_reader *reader);
  *
  * @reader:   the thread's
  * @function: an unknown size becomes the end of the last line
- * @order:    its number, by which the first oddity of each kind is chosen
+ * @order:    its number, by which the first warning of each kind is chosen
  * @arena:    for the arrays of @ret
  *
  * 0 or -ENOMEM.
@@ -116,7 +116,7 @@ void breakpad_reader_free(struct breakpad_reader *reader);
 int breakpad_read_function(struct breakpad_reader *reader, const struct breakpad_function *function,
 			   uint64_t order, struct arena *arena, struct gsym_func *ret);
 
-const struct oddities *breakpad_reader_oddities(const struct breakpad_reader *reader);
+const struct warnings *breakpad_reader_warnings(const struct breakpad_reader *reader);
 
 /* ---- The inline tree of one function (breakpad_inline.c, breakpad_call_file.c) ---- */
 
@@ -168,7 +168,8 @@ struct breakpad_rows {
 };
 
 /* From tree->nodes and ranges to tree->inlines and out. 0 or -ENOMEM. */
-int breakpad_tree_make(struct breakpad_tree *tree, const struct breakpad_rows *rows, struct oddities *odd);
+int breakpad_tree_make(struct breakpad_tree *tree, const struct breakpad_rows *rows,
+		       struct warnings *warnings);
 
 /* Sets call_file of the placed nodes that have none. */
 void breakpad_call_files(struct breakpad_tree *tree, const struct breakpad_rows *rows);
@@ -179,7 +180,7 @@ struct breakpad_job {
 	const struct object_file *object;
 	uint64_t base; /* added to all addresses */
 	unsigned threads;
-	struct oddities *odd;
+	struct warnings *warnings;
 	int (*progress)(void *user, uint64_t done, uint64_t total); /* non-zero stops */
 	void *user;
 	uint64_t n_functions, n_public; /* FUNC and PUBLIC records: filled in */

@@ -14,7 +14,7 @@ struct body_line {
 
 struct breakpad_reader {
 	const struct breakpad_context *context;
-	struct oddities odd;
+	struct warnings warnings;
 	VEC(struct body_line) lines;
 	VEC(struct gsym_row) rows;
 	struct breakpad_tree tree;
@@ -46,9 +46,9 @@ void breakpad_reader_free(struct breakpad_reader *r)
 	free(r);
 }
 
-const struct oddities *breakpad_reader_oddities(const struct breakpad_reader *r)
+const struct warnings *breakpad_reader_warnings(const struct breakpad_reader *r)
 {
-	return &r->odd;
+	return &r->warnings;
 }
 
 static int compare_meaning(const void *a, const void *b)
@@ -110,17 +110,17 @@ static int take_line(struct breakpad_reader *r, struct text_line l)
 	struct body_line b;
 	if (!line_take_hex(&l, &addr) || !line_take_hex(&l, &size) ||
 	    !line_take_number(&l, UINT32_MAX, &line) || !line_take_number(&l, INT64_MAX >> 4, &number)) {
-		oddity_count(&r->odd, ODD_BREAKPAD_RECORD, "file", offset(r, all));
+		warning_count(&r->warnings, WARN_BREAKPAD_RECORD, "file", offset(r, all));
 		return 0;
 	}
 	if (!size)
 		return 0; /* no code, so no lookup can find it */
 	if (!clip(r, addr, size, &b.lo, &b.hi)) {
-		oddity_count(&r->odd, ODD_BREAKPAD_OUTSIDE, "file", offset(r, all));
+		warning_count(&r->warnings, WARN_BREAKPAD_OUTSIDE, "file", offset(r, all));
 		return 0;
 	}
 	if (!find_file(r, number, &b.file)) {
-		oddity_count(&r->odd, ODD_LINE_FILE, "file", offset(r, all));
+		warning_count(&r->warnings, WARN_LINE_FILE, "file", offset(r, all));
 		return 0;
 	}
 	b.line = (uint32_t)line;
@@ -150,7 +150,7 @@ static int take_ranges(struct breakpad_reader *r, struct text_line *l, bool *ret
 			return -ENOMEM;
 	}
 	if (l->at < l->end)
-		oddity_count(&r->odd, ODD_BREAKPAD_LIMIT, "file", offset(r, *l));
+		warning_count(&r->warnings, WARN_BREAKPAD_LIMIT, "file", offset(r, *l));
 	return 0;
 }
 
@@ -178,17 +178,17 @@ static int take_inline(struct breakpad_reader *r, struct text_line l)
 		   (has_file && !line_take_number(&l, INT64_MAX >> 4, &file)) ||
 		   !line_take_number(&l, INT64_MAX >> 4, &origin) || l.at == l.end;
 	int err = bad ? 0 : take_ranges(r, &l, &bad);
-	enum oddity kind = ODD_COUNT;
+	enum warning kind = WARN_COUNT;
 	if (bad)
-		kind = ODD_BREAKPAD_RECORD;
+		kind = WARN_BREAKPAD_RECORD;
 	else if (depth >= BREAKPAD_DEPTH_MAX)
-		kind = ODD_BREAKPAD_PARENT;
+		kind = WARN_BREAKPAD_PARENT;
 	else if (!take_origin(r, origin, &node))
-		kind = ODD_BREAKPAD_ORIGIN;
+		kind = WARN_BREAKPAD_ORIGIN;
 	else if (has_file && !find_file(r, file, &node.call_file))
-		kind = ODD_CALL_FILE;
-	if (kind != ODD_COUNT) {
-		oddity_count(&r->odd, kind, "file", node.off);
+		kind = WARN_CALL_FILE;
+	if (kind != WARN_COUNT) {
+		warning_count(&r->warnings, kind, "file", node.off);
 		r->tree.ranges.n = before;
 		return err;
 	}
@@ -208,7 +208,7 @@ static int take_body(struct breakpad_reader *r, const struct breakpad_function *
 	for (at = next; at < end && !err; at = next) {
 		struct text_line l = line_at(at, end, &next);
 		if (r->lines.n + r->tree.nodes.n >= BREAKPAD_ROWS_MAX) {
-			oddity_count(&r->odd, ODD_BREAKPAD_LIMIT, "file", offset(r, l));
+			warning_count(&r->warnings, WARN_BREAKPAD_LIMIT, "file", offset(r, l));
 			break;
 		}
 		char first = l.at < l.end ? *l.at : 0;
@@ -254,7 +254,7 @@ static int make_rows(struct breakpad_reader *r, uint32_t *ret_end)
 	for (size_t i = 0; i < r->lines.n && !err; i++) {
 		const struct body_line *b = &r->lines.v[i];
 		if (b->lo < reach) {
-			oddity_count(&r->odd, ODD_BREAKPAD_OVERLAP, NULL, r->start + b->lo);
+			warning_count(&r->warnings, WARN_BREAKPAD_OVERLAP, NULL, r->start + b->lo);
 			continue;
 		}
 		if (b->lo > reach && r->rows.n)
@@ -288,7 +288,7 @@ int breakpad_read_function(struct breakpad_reader *r, const struct breakpad_func
 			   struct arena *arena, struct gsym_func *ret)
 {
 	uint32_t end = 0;
-	r->odd.order = order;
+	r->warnings.order = order;
 	r->start = f->addr;
 	r->size = f->size ? f->size : UINT32_MAX;
 	r->descends = false;
@@ -303,6 +303,6 @@ int breakpad_read_function(struct breakpad_reader *r, const struct breakpad_func
 	if (!f->size) /* no range to clip inlined calls to */
 		r->tree.nodes.n = r->tree.ranges.n = 0;
 	if (!err)
-		err = breakpad_tree_make(&r->tree, &rows, &r->odd);
+		err = breakpad_tree_make(&r->tree, &rows, &r->warnings);
 	return err ? err : keep_all(r, arena, ret);
 }

@@ -27,9 +27,9 @@ struct tree_level {
 	size_t first, end; /* in tree->kept */
 };
 
-static void drop(struct breakpad_tree *t, uint32_t node, enum oddity kind, struct oddities *odd)
+static void drop(struct breakpad_tree *t, uint32_t node, enum warning kind, struct warnings *warnings)
 {
-	oddity_count(odd, kind, "file", t->nodes.v[node].off);
+	warning_count(warnings, kind, "file", t->nodes.v[node].off);
 }
 
 /* ---- One level ---- */
@@ -71,7 +71,7 @@ static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, u
 
 /* Cuts @n disjoint ranges to those of the level above; both ascend. @left: pieces that may still be made. */
 static int cut_level(struct breakpad_tree *t, const struct breakpad_range *v, size_t n,
-		     struct tree_level above, size_t *left, struct oddities *odd)
+		     struct tree_level above, size_t *left, struct warnings *warnings)
 {
 	size_t p = above.first;
 	int err = 0;
@@ -81,7 +81,7 @@ static int cut_level(struct breakpad_tree *t, const struct breakpad_range *v, si
 		for (size_t k = p; k < above.end && t->kept.v[k].lo < v[i].hi && !err; k++) {
 			const struct breakpad_range host = t->kept.v[k];
 			if (!*left) {
-				drop(t, v[i].node, ODD_BREAKPAD_LIMIT, odd);
+				drop(t, v[i].node, WARN_BREAKPAD_LIMIT, warnings);
 				return 0;
 			}
 			--*left;
@@ -192,7 +192,7 @@ static int make_nodes(struct breakpad_tree *t, size_t first)
 	return err;
 }
 
-static int place(struct breakpad_tree *t, struct oddities *odd)
+static int place(struct breakpad_tree *t, struct warnings *warnings)
 {
 	struct tree_level above = {0};
 	size_t left = t->ranges.n * PIECES_PER_RANGE + PIECES_ALWAYS;
@@ -207,7 +207,7 @@ static int place(struct breakpad_tree *t, struct oddities *odd)
 		if (!depth)
 			err = keep_all(t, t->ranges.v + first, n);
 		else if (follows)
-			err = cut_level(t, t->ranges.v + first, n, above, &left, odd);
+			err = cut_level(t, t->ranges.v + first, n, above, &left, warnings);
 		if (!err)
 			err = make_nodes(t, before);
 		above = (struct tree_level){before, t->kept.n};
@@ -231,13 +231,13 @@ static int compare_place(const void *a, const void *b, void *user)
 /*
  * Links the nodes that have code to their parents, siblings ascending. *ret_child: the first without parent.
  */
-static int link_nodes(struct breakpad_tree *t, uint32_t *ret_child, struct oddities *odd)
+static int link_nodes(struct breakpad_tree *t, uint32_t *ret_child, struct warnings *warnings)
 {
 	*ret_child = NO_NODE;
 	t->order.n = 0;
 	for (uint32_t i = 0; i < t->nodes.n; i++) {
 		if (t->nodes.v[i].first == NO_NODE)
-			drop(t, i, t->nodes.v[i].depth ? ODD_BREAKPAD_PARENT : ODD_INLINE_RANGE, odd);
+			drop(t, i, t->nodes.v[i].depth ? WARN_BREAKPAD_PARENT : WARN_INLINE_RANGE, warnings);
 		else if (vec_push(&t->order, i))
 			return -ENOMEM;
 	}
@@ -289,7 +289,7 @@ static int put_all(struct breakpad_tree *t, uint32_t node)
 	return 0;
 }
 
-int breakpad_tree_make(struct breakpad_tree *t, const struct breakpad_rows *rows, struct oddities *odd)
+int breakpad_tree_make(struct breakpad_tree *t, const struct breakpad_rows *rows, struct warnings *warnings)
 {
 	uint32_t first;
 	t->inlines.n = t->out.n = 0;
@@ -300,10 +300,10 @@ int breakpad_tree_make(struct breakpad_tree *t, const struct breakpad_rows *rows
 			t->nodes.v[i].latest = NO_NODE;
 	if (t->ranges.n)
 		qsort_r(t->ranges.v, t->ranges.n, sizeof(*t->ranges.v), compare_depth, t);
-	int err = place(t, odd);
+	int err = place(t, warnings);
 	if (!err)
 		breakpad_call_files(t, rows);
 	if (!err)
-		err = link_nodes(t, &first, odd);
+		err = link_nodes(t, &first, warnings);
 	return err ? err : put_all(t, first);
 }

@@ -22,7 +22,7 @@ enum { CHUNK_SIZE = 4 << 20 };
 
 struct scan_chunk {
 	struct breakpad_tables tables;
-	struct oddities odd;
+	struct warnings warnings;
 	size_t open;         /* function that line records belong to now */
 	bool bounded;        /* a FUNC or PUBLIC was met */
 	uint64_t before;     /* line records before that, */
@@ -60,7 +60,7 @@ static uint64_t offset(const struct chunk_line *line, const char *at)
 
 static void damaged(const struct chunk_line *line)
 {
-	oddity_count(&line->chunk->odd, ODD_BREAKPAD_RECORD, "file", line->off);
+	warning_count(&line->chunk->warnings, WARN_BREAKPAD_RECORD, "file", line->off);
 }
 
 static bool has_text(struct text_line l)
@@ -97,8 +97,8 @@ static int take_func(struct chunk_line *line, struct text_line l)
 		return 0;
 	}
 	if (size > UINT32_MAX || !has_text(l)) {
-		oddity_count(&line->chunk->odd, size > UINT32_MAX ? ODD_FUNCTION_SIZE : ODD_NO_NAME, "file",
-			     line->off);
+		warning_count(&line->chunk->warnings, size > UINT32_MAX ? WARN_FUNCTION_SIZE : WARN_NO_NAME,
+			      "file", line->off);
 		return 0;
 	}
 	f.size = (uint32_t)size;
@@ -181,7 +181,7 @@ static void take_body(struct chunk_line *line)
 	struct scan_chunk *chunk = line->chunk;
 	if (chunk->open == NO_FUNCTION) {
 		if (chunk->bounded) {
-			oddity_count(&chunk->odd, ODD_BREAKPAD_LOOSE, "file", line->off);
+			warning_count(&chunk->warnings, WARN_BREAKPAD_LOOSE, "file", line->off);
 			return;
 		}
 		if (!chunk->before++)
@@ -191,7 +191,7 @@ static void take_body(struct chunk_line *line)
 	}
 	struct breakpad_function *f = &chunk->tables.functions.v[chunk->open];
 	if (line->end - f->name_off > UINT32_MAX)
-		oddity_count(&chunk->odd, ODD_BREAKPAD_LIMIT, "file", line->off);
+		warning_count(&chunk->warnings, WARN_BREAKPAD_LIMIT, "file", line->off);
 	else
 		f->body_size = (uint32_t)(line->end - f->name_off);
 }
@@ -272,12 +272,13 @@ static void give_before(struct breakpad_tables *all, size_t open, struct scan_ch
 		f->body_size = (uint32_t)(chunk->before_end - f->name_off);
 		return;
 	}
-	oddity_count(&chunk->odd, f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE, "file", chunk->before_at);
-	chunk->odd.kind[f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE].off = chunk->before_at;
-	chunk->odd.kind[f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE].count += chunk->before - 1;
+	warning_count(&chunk->warnings, f ? WARN_BREAKPAD_LIMIT : WARN_BREAKPAD_LOOSE, "file",
+		      chunk->before_at);
+	chunk->warnings.kind[f ? WARN_BREAKPAD_LIMIT : WARN_BREAKPAD_LOOSE].off = chunk->before_at;
+	chunk->warnings.kind[f ? WARN_BREAKPAD_LIMIT : WARN_BREAKPAD_LOOSE].count += chunk->before - 1;
 }
 
-static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all, struct oddities *odd)
+static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all, struct warnings *warnings)
 {
 	size_t open = NO_FUNCTION;
 	int err = 0;
@@ -293,7 +294,7 @@ static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all,
 			     APPEND(&all->origins, &chunk->tables.origins)))
 			err = -ENOMEM;
 		breakpad_tables_free(&chunk->tables);
-		oddities_merge(odd, &chunk->odd);
+		warnings_merge(warnings, &chunk->warnings);
 	}
 	for (size_t i = 1; i < all->functions.n; i++)
 		invariant(all->functions.v[i - 1].name_off < all->functions.v[i].name_off);
@@ -301,16 +302,16 @@ static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all,
 }
 
 int breakpad_scan(const struct object_file *object, uint64_t base, unsigned threads,
-		  struct breakpad_tables *ret, struct oddities *odd)
+		  struct breakpad_tables *ret, struct warnings *warnings)
 {
 	size_t n = (object->map_size + CHUNK_SIZE - 1) / CHUNK_SIZE;
 	struct symbol_scan scan = {.object = object, .base = base, .chunks = calloc(n, sizeof(*scan.chunks))};
 	if (!scan.chunks)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		scan.chunks[i].odd.order = i;
+		scan.chunks[i].warnings.order = i;
 	parallel_for(threads, n, scan_one_chunk, &scan);
-	int err = join(&scan, n, ret, odd);
+	int err = join(&scan, n, ret, warnings);
 	for (size_t i = 0; i < n; i++)
 		breakpad_tables_free(&scan.chunks[i].tables);
 	free(scan.chunks);

@@ -88,11 +88,11 @@ static void keep_sized(struct writing *w, size_t first, size_t n, uint64_t *reac
 		const struct breakpad_function *f = &v[k.index];
 		if (last && last->size == f->size) {
 			if (f->body_size)
-				oddity_count(w->job->odd, ODD_SAME_RANGE, NULL, f->addr);
+				warning_count(w->job->warnings, WARN_SAME_RANGE, NULL, f->addr);
 			continue;
 		}
 		if (f->addr < *reach)
-			oddity_count(w->job->odd, ODD_OVERLAP, NULL, f->addr);
+			warning_count(w->job->warnings, WARN_OVERLAP, NULL, f->addr);
 		keep_record(w, k);
 		last = f;
 	}
@@ -210,7 +210,8 @@ static int make_numbers(struct writing *w, const breakpad_name_vec *names, const
 	for (size_t i = 0; i < names->n; i++) {
 		uint64_t number = order[i].key, meaning = meanings[order[i].index];
 		if (i && order[i - 1].key == number)
-			oddity_count(w->job->odd, ODD_BREAKPAD_NUMBER, "file", names->v[order[i].index].off);
+			warning_count(w->job->warnings, WARN_BREAKPAD_NUMBER, "file",
+				      names->v[order[i].index].off);
 		else if (number < ret->n_dense)
 			ret->dense[number] = meaning + 1;
 		else
@@ -333,7 +334,7 @@ static int write_functions(struct writing *w, struct gsym_diag *diag)
 			err = diag_set(diag, -ECANCELED, "conversion stopped");
 	}
 	for (unsigned t = 0; t < job->threads; t++)
-		oddities_merge(job->odd, breakpad_reader_oddities(w->readers[t]));
+		warnings_merge(job->warnings, breakpad_reader_warnings(w->readers[t]));
 	return err;
 }
 
@@ -379,7 +380,7 @@ static void writing_deinit(struct writing *w)
 static int write_all(struct writing *w, struct gsym_diag *diag)
 {
 	struct breakpad_job *job = w->job;
-	if (breakpad_scan(job->object, job->base, job->threads, &w->tables, job->odd) || make_readers(w))
+	if (breakpad_scan(job->object, job->base, job->threads, &w->tables, job->warnings) || make_readers(w))
 		return diag_set(diag, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < w->tables.functions.n; i++) {
 		job->n_public += w->tables.functions.v[i].is_public;

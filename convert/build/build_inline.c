@@ -59,7 +59,7 @@ static void check_call(struct unit_builder *b, struct inlined_call *call)
 	for (uint32_t i = 0; i < call->n_ranges; i++)
 		outside |= !overlaps_subprogram(b, b->ranges.v[call->first_range + i]);
 	if (outside)
-		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", call->die_off);
+		warning_count(&b->warnings, WARN_INLINE_RANGE, ".debug_info", call->die_off);
 	call->checked = true;
 }
 
@@ -84,7 +84,7 @@ static int inlined_call_file(struct unit_builder *b, const struct inlined_call *
 		  : b->context->match_llvm ? -ENOENT
 					   : 0;
 	if (err == -ENOENT)
-		oddity_count(&b->odd, ODD_CALL_FILE, ".debug_info", call->die_off);
+		warning_count(&b->warnings, WARN_CALL_FILE, ".debug_info", call->die_off);
 	return err;
 }
 

@@ -115,13 +115,13 @@ static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_
 		first = rows[first].addr ? row_behind(rows, seq->first, first, rows[first].addr - 1)
 					 : seq->first;
 	if (rows[first].addr < lo)
-		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
+		warning_count(&b->warnings, WARN_LINE_BEFORE_FUNCTION, NULL, lo);
 	uint32_t end = affordable_rows(b, first, row_behind(rows, first, seq->end, hi - 1));
 	for (; first < end; first++) {
 		uint32_t file, off = (uint32_t)((rows[first].addr > lo ? rows[first].addr : lo) - start);
 		int err = row_file(b, rows[first].file, &file);
 		if (err == -ENOENT) {
-			oddity_count(&b->odd, ODD_LINE_FILE, NULL, rows[first].addr);
+			warning_count(&b->warnings, WARN_LINE_FILE, NULL, rows[first].addr);
 			continue;
 		}
 		if (!err)
@@ -190,7 +190,7 @@ static const struct line_seq *choose_sequence(struct unit_builder *b, size_t upt
 		best_distance = distance;
 	}
 	if (several)
-		oddity_count(&b->odd, ODD_LINE_SEQUENCES, NULL, lo);
+		warning_count(&b->warnings, WARN_LINE_SEQUENCES, NULL, lo);
 	return best;
 }
 
@@ -211,7 +211,7 @@ static int declaration_row(struct unit_builder *b, uint64_t lo, const struct sub
 		return 0;
 	int err = builder_file(b, file, &number);
 	if (err == -ENOENT) {
-		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", subprogram->die_off);
+		warning_count(&b->warnings, WARN_DECL_FILE, ".debug_info", subprogram->die_off);
 		return 0;
 	}
 	b->declared = true;
@@ -283,7 +283,7 @@ int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 		from = is_line_of_unit(b, from, entry) ? from : entry;
 	}
 	if (is_misnamed(b, subprogram, entry, seq))
-		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", subprogram->die_off);
+		warning_count(&b->warnings, WARN_LINE_SEQUENCE, ".debug_info", subprogram->die_off);
 	if (seq) {
 		int err = take_rows(b, seq, extent.lo, from, extent.hi);
 		if (err)

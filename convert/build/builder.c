@@ -22,7 +22,7 @@ struct unit_builder *builder_new(const struct build_context *context)
 		return NULL;
 	b->context = context;
 	b->slot_mask = FIRST_NAME_SLOTS - 1;
-	b->names = names_new(&b->odd);
+	b->names = names_new(&b->warnings);
 	b->slots = calloc(FIRST_NAME_SLOTS, sizeof(*b->slots));
 	if (b->names && b->slots)
 		return b;
@@ -65,9 +65,9 @@ void builder_free(struct unit_builder *b)
 	free(b);
 }
 
-const struct oddities *builder_oddities(const struct unit_builder *b)
+const struct warnings *builder_warnings(const struct unit_builder *b)
 {
-	return &b->odd;
+	return &b->warnings;
 }
 
 bool builder_has_ada(const struct unit_builder *b)
@@ -139,7 +139,7 @@ static int build_subprogram(struct unit_builder *b, uint32_t index)
 	if (err)
 		return err;
 	if (name.string == NO_STRING) { /* a symbol may still name it */
-		oddity_count(&b->odd, ODD_NO_NAME, ".debug_info", subprogram->die_off);
+		warning_count(&b->warnings, WARN_NO_NAME, ".debug_info", subprogram->die_off);
 		if (b->context->match_llvm)
 			return 0;
 	}
@@ -250,7 +250,7 @@ static int open_split(struct unit_builder *b)
 	if (b->split && split_file_serves(b->split, &b->unit))
 		return 0;
 	close_split(b);
-	return b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &b->split) : -ENOENT;
+	return b->context->split ? split_find(b->context->split, &b->unit, &b->warnings, &b->split) : -ENOENT;
 }
 
 /*
@@ -261,7 +261,7 @@ static int load_split(struct unit_builder *b, const char **ret_missing)
 {
 	int err = open_split(b);
 	if (err == -ENOENT) {
-		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", b->unit.header->off);
+		warning_count(&b->warnings, WARN_SPLIT_UNIT, ".debug_info", b->unit.header->off);
 		*ret_missing = b->unit.dwo_name;
 		return 0;
 	}
@@ -271,12 +271,12 @@ static int load_split(struct unit_builder *b, const char **ret_missing)
 	b->skeleton = b->unit;
 	b->unit = swap;
 	b->is_split = true;
-	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->odd);
+	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->warnings);
 }
 
 static int build(struct unit_builder *b, const struct unit_header *header, const char **ret_missing)
 {
-	int err = unit_load(&b->unit, b->context->dwarf, header, &b->odd);
+	int err = unit_load(&b->unit, b->context->dwarf, header, &b->warnings);
 	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) are a subset */
 		err = load_split(b, ret_missing);
 	b->has_ada |= !err && language_is_ada(b->unit.language);
@@ -300,7 +300,7 @@ static int build(struct unit_builder *b, const struct unit_header *header, const
 void builder_unit_of(struct unit_builder *b, const struct unit_header *header, size_t index,
 		     struct unit_result *ret)
 {
-	b->odd.order = index;
+	b->warnings.order = index;
 	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;
 	b->covered.n = b->bodies.n = b->unit_ranges.n = 0;
@@ -314,7 +314,7 @@ void builder_unit_of(struct unit_builder *b, const struct unit_header *header, s
 	b->work += b->unit.budget.done;
 	b->input += b->is_split ? b->unit.header->input : 0;
 	if (b->unit.budget.exceeded)
-		oddity_count(&b->odd, ODD_UNIT_BUDGET, ".debug_info", header->off);
+		warning_count(&b->warnings, WARN_UNIT_BUDGET, ".debug_info", header->off);
 	if (!ret->err)
 		ret->err = builder_keep_result(b, ret);
 }

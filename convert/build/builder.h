@@ -15,14 +15,14 @@ struct unit_builder;
 struct unit_builder *builder_new(const struct build_context *context);
 void builder_free(struct unit_builder *builder);
 
-/* Builds the records of unit @index. Oddities are counted in the builder. */
+/* Builds the records of unit @index. Warnings are counted in the builder. */
 void builder_unit(struct unit_builder *builder, size_t index, struct unit_result *ret);
 
 /* The same for the unit of @header, which need not be listed in its file. */
 void builder_unit_of(struct unit_builder *builder, const struct unit_header *header, size_t index,
 		     struct unit_result *ret);
 
-const struct oddities *builder_oddities(const struct unit_builder *builder);
+const struct warnings *builder_warnings(const struct unit_builder *builder);
 
 /* Whether some unit so far was written in Ada. */
 bool builder_has_ada(const struct unit_builder *builder);

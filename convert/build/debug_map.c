@@ -179,7 +179,7 @@ static int build_object(const struct debug_map *map, struct mapped_object *mappe
 	move_vec moves = {0};
 	int err = collect_moves(map, mapped, object, &moves);
 	if (!err && moves.n)
-		err = dwarf_open(&dwarf, object, false, 1, &builder->odd);
+		err = dwarf_open(&dwarf, object, false, 1, &builder->warnings);
 	mapped->input = dwarf.bytes;
 	context.dwarf = &dwarf;
 	context.text = &object->text;

@@ -77,12 +77,12 @@ static void keep_live_ranges(struct die_walk *w, uint64_t die_off, uint32_t firs
 		bool dead = r.lo >= r.hi || r.lo >= tombstone(w->unit) - 1;
 		if (!dead && text->n && !ranges_find(text, r.lo)) {
 			if (r.lo)
-				oddity_count(w->unit->odd, ODD_NOT_IN_TEXT, ".debug_info", die_off);
+				warning_count(w->unit->warnings, WARN_NOT_IN_TEXT, ".debug_info", die_off);
 			dead = true;
 		}
 		dead |= !w->b->context->match_llvm && dropped_to_zero(w, r);
 		if (!dead && r.hi - r.lo > UINT32_MAX) {
-			oddity_count(w->unit->odd, ODD_FUNCTION_SIZE, ".debug_info", die_off);
+			warning_count(w->unit->warnings, WARN_FUNCTION_SIZE, ".debug_info", die_off);
 			dead = true;
 		}
 		if (!dead)
@@ -297,7 +297,7 @@ static int visit(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 	if (!descend)
 		return 0;
 	if (w->depth + 1 == DIE_DEPTH_MAX) {
-		oddity_count(w->unit->odd, ODD_UNIT_DEPTH, ".debug_info", off);
+		warning_count(w->unit->warnings, WARN_UNIT_DEPTH, ".debug_info", off);
 		w->c.pos = w->c.end;
 		return 0;
 	}
@@ -336,6 +336,6 @@ int builder_walk(struct unit_builder *b)
 			return err;
 	}
 	if (!cursor_ok(&w.c))
-		oddity_count(b->unit.odd, ODD_UNIT_DIE, ".debug_info", cursor_off(&w.c));
+		warning_count(b->unit.warnings, WARN_UNIT_DIE, ".debug_info", cursor_off(&w.c));
 	return 0;
 }

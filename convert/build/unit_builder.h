@@ -67,7 +67,7 @@ struct name_slot {
 
 struct unit_builder {
 	const struct build_context *context;
-	struct oddities odd;
+	struct warnings warnings;
 	struct arena arena;    /* results */
 	struct text_set texts; /* texts in it, of all units so far */
 	struct text_buf made;  /* the name or path made last */

@@ -21,7 +21,7 @@ struct codeview {
 	struct unit_result *results; /* those of @modules, for the caller */
 	struct cv_module_reader *readers;
 	bool *repeated; /* modules whose stream belongs to one before */
-	struct oddities odd;
+	struct warnings warnings;
 	atomic_size_t done;
 	atomic_bool cancelled;
 };
@@ -42,7 +42,7 @@ static int find_known(const record_vec *records, range_vec *ret)
 }
 
 /* The strings of files: "/names" has a header, and they are in one block. */
-static int read_strings(struct cv_source *s, struct oddities *odd)
+static int read_strings(struct cv_source *s, struct warnings *warnings)
 {
 	enum { SIGNATURE = 0xeffeeffe };
 	int err = pdb_stream(s->pdb, pdb_of(s->pdb)->names_stream, &s->names);
@@ -56,7 +56,7 @@ static int read_strings(struct cv_source *s, struct oddities *odd)
 	if (strings && signature == SIGNATURE)
 		s->strings = (struct span){strings, size};
 	else
-		oddity_count(odd, ODD_CV_LINES, "/names", cursor_off(&c));
+		warning_count(warnings, WARN_CV_LINES, "/names", cursor_off(&c));
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static int find_repeated(struct codeview *cv)
 		cv->repeated[i] = taken[m->stream];
 		taken[m->stream] = m->stream != STREAM_NONE;
 		if (cv->repeated[i])
-			oddity_count(&cv->odd, ODD_CV_SYMBOL, "modules", i);
+			warning_count(&cv->warnings, WARN_CV_SYMBOL, "modules", i);
 	}
 	return 0;
 }
@@ -83,9 +83,9 @@ static int prepare(struct codeview *cv)
 	if (!err)
 		err = find_repeated(cv);
 	if (!err)
-		err = read_strings(s, &cv->odd);
+		err = read_strings(s, &cv->warnings);
 	if (!err)
-		err = cv_items_open(s->pdb, cv->job.threads, &cv->odd, &s->items);
+		err = cv_items_open(s->pdb, cv->job.threads, &cv->warnings, &s->items);
 	for (size_t i = 0; i < cv->n_readers; i++)
 		cv->readers[i].source = s;
 	return err;
@@ -118,11 +118,11 @@ static int read_all(struct codeview *cv, unsigned threads)
 	parallel_for(threads, cv->n_modules, read_module, cv);
 	if (atomic_load(&cv->cancelled))
 		return -ECANCELED;
-	err = cv_imports_name(&cv->source, cv->modules, cv->n_modules, &cv->readers[0].arena, &cv->odd);
+	err = cv_imports_name(&cv->source, cv->modules, cv->n_modules, &cv->readers[0].arena, &cv->warnings);
 	for (size_t i = 0; i < cv->n_modules; i++)
 		cv->results[i] = cv->modules[i].unit;
 	for (size_t i = 0; i < cv->n_readers; i++)
-		oddities_merge(&cv->odd, &cv->readers[i].odd);
+		warnings_merge(&cv->warnings, &cv->readers[i].warnings);
 	cv_items_close(&cv->source.items);
 	return err;
 }
@@ -177,9 +177,9 @@ const struct unit_result *codeview_results(const struct codeview *cv, size_t *re
 	return cv->results;
 }
 
-const struct oddities *codeview_oddities(const struct codeview *cv)
+const struct warnings *codeview_warnings(const struct codeview *cv)
 {
-	return &cv->odd;
+	return &cv->warnings;
 }
 
 uint64_t codeview_work(const struct codeview *cv)

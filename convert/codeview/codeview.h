@@ -10,7 +10,7 @@
 #define CONVERT_CODEVIEW_CODEVIEW_H
 
 #include "convert/build/build_types.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 
 struct codeview_job {
 	const struct object_file *pdb; /* loaded */
@@ -45,7 +45,7 @@ const struct unit_result *codeview_results(const struct codeview *cv, size_t *re
  */
 int codeview_settle(const struct codeview *cv, record_vec *records, size_t first);
 
-const struct oddities *codeview_oddities(const struct codeview *cv);
+const struct warnings *codeview_warnings(const struct codeview *cv);
 
 /* Steps of work (budget.h). */
 uint64_t codeview_work(const struct codeview *cv);

@@ -16,7 +16,7 @@ struct import_names {
 	struct module_name *names; /* ascending */
 	size_t n;
 	struct arena *arena;
-	struct oddities *odd;
+	struct warnings *warnings;
 };
 
 static int lower(char c)
@@ -83,7 +83,7 @@ static int name_pending(struct import_names *im, struct cv_module_result *m)
 		if (err == -ENOMEM)
 			return err;
 		if (err)
-			oddity_count(im->odd, ODD_CV_ITEM, "imports", p->local);
+			warning_count(im->warnings, WARN_CV_ITEM, "imports", p->local);
 		else
 			m->unit.strings[p->string] = name->string;
 	}
@@ -91,10 +91,10 @@ static int name_pending(struct import_names *im, struct cv_module_result *m)
 }
 
 int cv_imports_name(struct cv_source *source, struct cv_module_result *modules, size_t n, struct arena *arena,
-		    struct oddities *odd)
+		    struct warnings *warnings)
 {
 	CLEANUP(freep) struct module_name *names = malloc((n + 1) * sizeof(*names));
-	struct import_names im = {source, modules, names, n, arena, odd};
+	struct import_names im = {source, modules, names, n, arena, warnings};
 	if (!names)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {

@@ -14,7 +14,8 @@ enum {
 /* ---- Tables of records ---- */
 
 /* Lists where the records of [c->pos, c->end) begin. Counts a table that is cut short. */
-static int list_records(struct cursor *c, uint64_t claimed, struct cv_record_table *t, struct oddities *odd)
+static int list_records(struct cursor *c, uint64_t claimed, struct cv_record_table *t,
+			struct warnings *warnings)
 {
 	uint64_t most = cursor_left(c) / 4 < claimed ? cursor_left(c) / 4 : claimed;
 	t->offs = malloc((most + 1) * sizeof(*t->offs));
@@ -28,12 +29,12 @@ static int list_records(struct cursor *c, uint64_t claimed, struct cv_record_tab
 		t->offs[t->n++] = off;
 	}
 	if (t->n < claimed)
-		oddity_count(odd, ODD_CV_TYPES, "types", cursor_off(c));
+		warning_count(warnings, WARN_CV_TYPES, "types", cursor_off(c));
 	return 0;
 }
 
 static int open_table(const struct object_file *pdb, uint32_t stream, struct cv_record_table *t,
-		      struct oddities *odd)
+		      struct warnings *warnings)
 {
 	int err = pdb_stream(pdb, stream, &t->stream);
 	if (err == -ENOMEM)
@@ -50,16 +51,16 @@ static int open_table(const struct object_file *pdb, uint32_t stream, struct cv_
 	cursor_seek(&c, header);
 	struct cursor records = cursor_window(&c, size);
 	if (!cursor_ok(&records) || end < t->first || header < HEADER_SIZE) {
-		oddity_count(odd, ODD_CV_TYPES, "types", 0);
+		warning_count(warnings, WARN_CV_TYPES, "types", 0);
 		return 0;
 	}
-	return list_records(&records, end - t->first, t, odd);
+	return list_records(&records, end - t->first, t, warnings);
 }
 
 struct tables_opening {
 	const struct object_file *pdb;
 	struct cv_items *items;
-	struct oddities odd[2];
+	struct warnings warnings[2];
 	int err[2];
 };
 
@@ -68,15 +69,17 @@ static void open_one(void *user, size_t index, unsigned thread)
 	(void)thread;
 	struct tables_opening *o = user;
 	struct cv_record_table *table = index ? &o->items->types : &o->items->items;
-	o->err[index] = open_table(o->pdb, index ? PDB_STREAM_TYPES : PDB_STREAM_IDS, table, &o->odd[index]);
+	o->err[index] =
+		open_table(o->pdb, index ? PDB_STREAM_TYPES : PDB_STREAM_IDS, table, &o->warnings[index]);
 }
 
-int cv_items_open(const struct object_file *pdb, unsigned threads, struct oddities *odd, struct cv_items *ret)
+int cv_items_open(const struct object_file *pdb, unsigned threads, struct warnings *warnings,
+		  struct cv_items *ret)
 {
 	struct tables_opening o = {.pdb = pdb, .items = ret};
 	parallel_for(threads, 2, open_one, &o);
-	oddities_merge(odd, &o.odd[0]);
-	oddities_merge(odd, &o.odd[1]);
+	warnings_merge(warnings, &o.warnings[0]);
+	warnings_merge(warnings, &o.warnings[1]);
 	ret->names = calloc((size_t)ret->items.n + 1, sizeof(*ret->names));
 	return o.err[0] || o.err[1] || !ret->names ? -ENOMEM : 0;
 }

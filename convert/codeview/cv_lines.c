@@ -322,7 +322,7 @@ static int clear(struct cv_lines *l)
 	return index_table_init(&l->inlinee_table, FIRST_SLOTS);
 }
 
-int cv_lines_read(struct cv_lines *l, struct span c13, struct budget *budget, struct oddities *odd)
+int cv_lines_read(struct cv_lines *l, struct span c13, struct budget *budget, struct warnings *warnings)
 {
 	struct cursor c = cursor_new(c13.data, c13.size, false), part;
 	uint32_t kind;
@@ -337,10 +337,10 @@ int cv_lines_read(struct cv_lines *l, struct span c13, struct budget *budget, st
 		if (err == -ENOMEM)
 			return err;
 		if (err)
-			oddity_count(odd, ODD_CV_LINES, SECTION, cursor_off(&c));
+			warning_count(warnings, WARN_CV_LINES, SECTION, cursor_off(&c));
 	}
 	if (!cursor_ok(&c))
-		oddity_count(odd, ODD_CV_LINES, SECTION, cursor_off(&c));
+		warning_count(warnings, WARN_CV_LINES, SECTION, cursor_off(&c));
 	sort_contributions(l);
 	return 0;
 }

@@ -55,7 +55,7 @@ static int inlinee_name(struct cv_module_reader *r, struct cv_inlinee *inlinee, 
 		if (!err && !pending)
 			string = name->string;
 		if (err == -ENOENT)
-			oddity_count(&r->odd, ODD_CV_ITEM, SYMBOLS, inlinee->item);
+			warning_count(&r->warnings, WARN_CV_ITEM, SYMBOLS, inlinee->item);
 		else if (err)
 			return err;
 		if (vec_push(&r->strings, string))
@@ -140,7 +140,7 @@ static void keep_wanted(struct cv_module_reader *r)
 			r->pieces.v[n++] = r->pieces.v[i];
 	}
 	if (outside && outside == r->pieces.n)
-		oddity_count(&r->odd, ODD_NOT_IN_TEXT, NULL, s->base + r->pieces.v[0].rva);
+		warning_count(&r->warnings, WARN_NOT_IN_TEXT, NULL, s->base + r->pieces.v[0].rva);
 	r->pieces.n = n;
 }
 
@@ -152,7 +152,7 @@ static int find_code(struct cv_module_reader *r, const struct cv_function *f)
 	if (err)
 		return err;
 	if (!f->size || !r->pieces.n)
-		oddity_count(&r->odd, ODD_CV_FUNCTION, NULL, (uint32_t)f->place);
+		warning_count(&r->warnings, WARN_CV_FUNCTION, NULL, (uint32_t)f->place);
 	if (!f->size || !budget_work(&r->budget, ACCOUNT_RECORDS, r->pieces.n * RANGE_STEPS))
 		r->pieces.n = 0;
 	keep_wanted(r);
@@ -316,7 +316,7 @@ static int add_site(struct cv_module_reader *r, uint32_t parent, uint32_t item, 
 	err = cv_annotations_read(&r->sites, &r->lines, index, annotations, *inlinee, r->function.size,
 				  &r->budget);
 	if (err == -ENOTSUP)
-		oddity_count(&r->odd, ODD_CV_CHUNK, NULL, (uint32_t)r->function.place);
+		warning_count(&r->warnings, WARN_CV_CHUNK, NULL, (uint32_t)r->function.place);
 	return err == -ENOTSUP ? 0 : err;
 }
 
@@ -372,7 +372,7 @@ static int read_symbols(struct cv_module_reader *r, struct span symbols)
 	struct cursor c = cursor_new(symbols.data, symbols.size, false);
 	int err = 0;
 	if (cursor_u32(&c) != CV_SIGNATURE_C13) {
-		oddity_count(&r->odd, ODD_CV_VERSION, SYMBOLS, 0);
+		warning_count(&r->warnings, WARN_CV_VERSION, SYMBOLS, 0);
 		return 0;
 	}
 	while (cursor_left(&c) && err != -ENOMEM) {
@@ -381,7 +381,7 @@ static int read_symbols(struct cv_module_reader *r, struct span symbols)
 		uint16_t kind = cursor_u16(&record);
 		err = cursor_ok(&record) ? read_symbol(r, kind, &record) : -EBADMSG;
 		if (err == -EBADMSG)
-			oddity_count(&r->odd, ODD_CV_SYMBOL, SYMBOLS, off);
+			warning_count(&r->warnings, WARN_CV_SYMBOL, SYMBOLS, off);
 	}
 	return err == -ENOMEM ? err : finish_function(r);
 }
@@ -484,14 +484,14 @@ static int read_stream(struct cv_module_reader *r, const struct pdb_module *m, s
 	cursor_skip(&c, m->c11_bytes);
 	const uint8_t *c13 = cursor_take(&c, m->c13_bytes);
 	if (!cursor_ok(&c)) {
-		oddity_count(&r->odd, ODD_CV_SYMBOL, SYMBOLS, bytes.size);
+		warning_count(&r->warnings, WARN_CV_SYMBOL, SYMBOLS, bytes.size);
 		return -EBADMSG;
 	}
 	if (m->c11_bytes)
-		oddity_count(&r->odd, ODD_CV_C11, NULL, 0);
+		warning_count(&r->warnings, WARN_CV_C11, NULL, 0);
 	r->budget = budget_of(input);
 	r->lines.names = r->source->strings;
-	int err = cv_lines_read(&r->lines, (struct span){c13, m->c13_bytes}, &r->budget, &r->odd);
+	int err = cv_lines_read(&r->lines, (struct span){c13, m->c13_bytes}, &r->budget, &r->warnings);
 	if (!err)
 		err = read_symbols(r, (struct span){symbols, m->symbol_bytes});
 	return err ? err : offer_unused_lines(r);
@@ -502,11 +502,11 @@ void cv_module_read(struct cv_module_reader *r, size_t index, struct cv_module_r
 	const struct pdb_module *m = &pdb_of(r->source->pdb)->modules.v[index];
 	CLEANUP(pdb_bytes_free) struct pdb_bytes bytes = {0};
 	*ret = (struct cv_module_result){0};
-	r->odd.order = index;
+	r->warnings.order = index;
 	clear(r);
 	int err = pdb_stream(r->source->pdb, m->stream, &bytes);
 	if (err == -EBADMSG)
-		oddity_count(&r->odd, ODD_CV_SYMBOL, SYMBOLS, 0);
+		warning_count(&r->warnings, WARN_CV_SYMBOL, SYMBOLS, 0);
 	r->borrowed = !bytes.copy;
 	ret->input = (uint64_t)m->symbol_bytes + m->c13_bytes + MODULE_ALWAYS;
 	r->item_names = r->lines.paths = name_budget_of(ret->input);
@@ -515,7 +515,7 @@ void cv_module_read(struct cv_module_reader *r, size_t index, struct cv_module_r
 	if (!err)
 		err = keep_result(r, ret);
 	if (!err && (r->budget.exceeded || r->item_names.exceeded || r->lines.paths.exceeded))
-		oddity_count(&r->odd, ODD_CV_BUDGET, NULL, index);
+		warning_count(&r->warnings, WARN_CV_BUDGET, NULL, index);
 	r->work += r->budget.done +
 		   (2 * ret->input * BUDGET_NAMES - r->item_names.left - r->lines.paths.left) / NAME_STEP;
 	r->budget = (struct budget){0};

@@ -8,7 +8,7 @@
 #include "convert/object/pdb/pdb.h"
 #include "convert/record/budget.h"
 #include "convert/record/func_record.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 #include "convert/record/pool.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/probe.h"
@@ -39,7 +39,7 @@ struct cv_items {
 };
 
 /* Reads both streams, by two threads. What is damaged is left out, and counted. 0 or -ENOMEM. */
-int cv_items_open(const struct object_file *pdb, unsigned threads, struct oddities *odd,
+int cv_items_open(const struct object_file *pdb, unsigned threads, struct warnings *warnings,
 		  struct cv_items *ret);
 void cv_items_close(struct cv_items *items);
 
@@ -124,11 +124,11 @@ static inline uint64_t cv_place(uint16_t section, uint32_t off)
  *
  * @lines:  of the last module, or zero; the caller sets lines->names and lines->paths
  * @budget: of the module
- * @odd:    counts what is damaged
+ * @warnings:    counts what is damaged
  *
  * 0 or -ENOMEM.
  */
-int cv_lines_read(struct cv_lines *lines, struct span c13, struct budget *budget, struct oddities *odd);
+int cv_lines_read(struct cv_lines *lines, struct span c13, struct budget *budget, struct warnings *warnings);
 void cv_lines_deinit(struct cv_lines *lines);
 
 /* The module's number of the file at @off of the checksums, 0 = not known. 0 or -ENOMEM. */
@@ -298,7 +298,7 @@ enum { CV_SCOPES_MAX = 1024 /* scopes in each other */ };
 struct cv_module_reader {
 	struct cv_source *source;
 	struct arena arena; /* what outlives a module */
-	struct oddities odd;
+	struct warnings warnings;
 	uint64_t work; /* of modules that are done */
 
 	/* Of the module that is read */
@@ -320,7 +320,7 @@ struct cv_module_reader {
 	pdb_pieces pieces;
 };
 
-/* Reads a module. Oddities are counted at @index. The result is in the reader's arena. */
+/* Reads a module. Warnings are counted at @index. The result is in the reader's arena. */
 void cv_module_read(struct cv_module_reader *reader, size_t index, struct cv_module_result *ret);
 void cv_module_reader_deinit(struct cv_module_reader *reader);
 
@@ -339,6 +339,6 @@ void cv_module_reader_deinit(struct cv_module_reader *reader);
  * 0 or -ENOMEM.
  */
 int cv_imports_name(struct cv_source *source, struct cv_module_result *modules, size_t n, struct arena *arena,
-		    struct oddities *odd);
+		    struct warnings *warnings);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "convert/object/object_file.h"
 #include "convert/record/budget.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"
 #include "gsym/base/text_buf.h"
@@ -61,12 +61,12 @@ struct dwarf {
  * @object:  borrowed until dwarf_close()
  * @split:   use the sections of a .dwo file
  * @threads: to decompress with
- * @odd:     damaged sections and unit headers are counted here
+ * @warnings:     damaged sections and unit headers are counted here
  *
  * 0 or -ENOMEM.
  */
 int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
-	       struct oddities *odd);
+	       struct warnings *warnings);
 void dwarf_close(struct dwarf *dwarf);
 
 /* Returns the pages of all sections but .debug_info to the system, see object_release(). On any thread. */
@@ -74,19 +74,19 @@ void dwarf_release_tables(const struct dwarf *dwarf);
 
 /* The two steps of dwarf_open(), with its parameters: sections, then units. 0 or -ENOMEM. */
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
-			struct oddities *odd);
-int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
+			struct warnings *warnings);
+int dwarf_find_units(struct dwarf *dwarf, struct warnings *warnings);
 
 /* The two parts of dwarf_load_sections() for a file that is not split: all but .debug_info, then that. */
 int dwarf_load_tables(struct dwarf *dwarf, struct object_file *object, unsigned threads,
-		      struct oddities *odd);
-int dwarf_load_info(struct dwarf *dwarf, struct oddities *odd);
+		      struct warnings *warnings);
+int dwarf_load_info(struct dwarf *dwarf, struct warnings *warnings);
 
 /*
  * Reads one header and moves the cursor, of all of .debug_info, past the unit; the cursor fails when the next
- * unit cannot be found. ODD_COUNT: no defect.
+ * unit cannot be found. WARN_COUNT: no defect.
  */
-enum oddity unit_header_read(struct cursor *info, struct unit_header *ret);
+enum warning unit_header_read(struct cursor *info, struct unit_header *ret);
 
 /* Whether units of this type may have code. */
 bool unit_type_has_code(uint8_t type);
@@ -257,7 +257,7 @@ struct unit {
 	const struct dwarf *dwarf; /* where its entries are */
 	const struct dwarf *main;  /* where its addresses and lines are: another file when it is split */
 	const struct unit_header *header;
-	struct oddities *odd;
+	struct warnings *warnings;
 	struct abbrev_table abbrevs;
 	uint64_t low_pc; /* base of range lists */
 	uint64_t str_offsets_base;
@@ -278,9 +278,9 @@ struct unit {
 	struct budget budget; /* of what is made from this unit */
 };
 
-/* Reads the abbreviations and the unit entry. 0, -EBADMSG (counted in @odd) or -ENOMEM. */
+/* Reads the abbreviations and the unit entry. 0, -EBADMSG (counted in @warnings) or -ENOMEM. */
 int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header,
-	      struct oddities *odd);
+	      struct warnings *warnings);
 
 /*
  * The same for a split unit.
@@ -289,10 +289,10 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
  * @skeleton: another unit, which has the addresses, lines and directories
  * @dwarf:    of the split file
  * @header:   of the unit in @dwarf
- * @odd:      damage is counted here
+ * @warnings:      damage is counted here
  */
 int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
-		    const struct unit_header *header, struct oddities *odd);
+		    const struct unit_header *header, struct warnings *warnings);
 void unit_deinit(struct unit *unit);
 
 /* Whether DW_LANG_* @language is a version of Ada. */
@@ -309,7 +309,7 @@ struct cursor unit_cursor(const struct unit *unit, uint64_t off);
  */
 void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev, struct die *ret);
 
-/* Reads the entry at @off. Oddities are counted: -EBADMSG. */
+/* Reads the entry at @off. Warnings are counted: -EBADMSG. */
 int die_at(const struct unit *unit, uint64_t off, struct die *ret);
 
 /*
@@ -380,7 +380,7 @@ struct names;
 /*
  * Resolves names, for one thread. Units that references lead to are loaded and cached. NULL without memory.
  */
-struct names *names_new(struct oddities *odd);
+struct names *names_new(struct warnings *warnings);
 /* Drops the cached units of @dwarf, which is about to be closed. */
 void names_forget(struct names *names, const struct dwarf *dwarf);
 void names_free(struct names *names);

@@ -85,10 +85,10 @@ static int read_aranges(struct code_list *l)
 
 static int read_root(struct code_list *l, struct unit *unit, size_t index, range_vec *ranges)
 {
-	struct oddities odd = {0}; /* they are counted when the unit is converted */
+	struct warnings warnings = {0}; /* they are counted when the unit is converted */
 	struct die root;
 	const struct unit_header *u = &l->dwarf->units[index];
-	int err = unit_load(unit, l->dwarf, u, &odd);
+	int err = unit_load(unit, l->dwarf, u, &warnings);
 	if (!err)
 		err = die_at(unit, u->off + u->die_off, &root);
 	ranges->n = 0;

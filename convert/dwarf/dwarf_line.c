@@ -225,13 +225,13 @@ static int sort_rows(struct line_row *rows, size_t n)
 	return 0;
 }
 
-static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_t off)
+static int machine_end_sequence(struct machine *m, struct warnings *warnings, uint64_t off)
 {
 	struct line_table *t = m->table;
 	uint32_t end = (uint32_t)t->rows.n;
 	int err = 0;
 	if (m->descends) {
-		oddity_count(odd, ODD_LINE_ORDER, ".debug_line", off);
+		warning_count(warnings, WARN_LINE_ORDER, ".debug_line", off);
 		err = sort_rows(t->rows.v + m->first, end - m->first);
 	}
 	uint64_t lo = end > m->first ? t->rows.v[m->first].addr : 0;
@@ -303,12 +303,12 @@ static int define_file(struct machine *m, struct cursor *operand)
 	return cursor_ok(operand) ? vec_push(&m->table->files, file) : 0;
 }
 
-static int machine_extended(struct machine *m, struct cursor *c, struct oddities *odd)
+static int machine_extended(struct machine *m, struct cursor *c, struct warnings *warnings)
 {
 	uint64_t off = cursor_off(c);
 	struct cursor operand = cursor_window(c, cursor_uleb(c));
 	switch (cursor_u8(&operand)) {
-	case DW_LNE_end_sequence: return machine_end_sequence(m, odd, off);
+	case DW_LNE_end_sequence: return machine_end_sequence(m, warnings, off);
 	case DW_LNE_set_address: set_address(m, &operand); break;
 	case DW_LNE_define_file: return define_file(m, &operand);
 	}
@@ -340,7 +340,7 @@ HOT int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 }
 
 static int run_program(struct cursor *c, const struct line_header *h, struct line_table *table,
-		       struct oddities *odd)
+		       struct warnings *warnings)
 {
 	struct machine m = {.h = h, .table = table};
 	machine_reset(&m);
@@ -355,7 +355,7 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 		} else {
 			struct machine copy =
 				m; /* its address is taken, so the original can stay in registers */
-			err = machine_extended(&copy, c, odd);
+			err = machine_extended(&copy, c, warnings);
 			m = copy;
 			if (m.ended) { /* the next opcode begins a sequence */
 				m.ended = false;
@@ -448,15 +448,15 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 	cursor_seek(&c, unit->stmt_list);
 	int err = read_header(&c, table, &h, unit);
 	if (err == -EBADMSG || err == -ENOTSUP) {
-		oddity_count(unit->odd, err == -ENOTSUP ? ODD_LINE_VERSION : ODD_LINE_HEADER, ".debug_line",
-			     unit->stmt_list);
+		warning_count(unit->warnings, err == -ENOTSUP ? WARN_LINE_VERSION : WARN_LINE_HEADER,
+			      ".debug_line", unit->stmt_list);
 		return 0;
 	}
 	tabulate_specials(&h);
 	if (!err)
-		err = run_program(&c, &h, table, unit->odd);
+		err = run_program(&c, &h, table, unit->warnings);
 	if (err == -EBADMSG) {
-		oddity_count(unit->odd, ODD_LINE_PROGRAM, ".debug_line", cursor_off(&c));
+		warning_count(unit->warnings, WARN_LINE_PROGRAM, ".debug_line", cursor_off(&c));
 		err = 0;
 	}
 	if (d->mode_bits)

@@ -23,7 +23,7 @@ struct foreign {
 };
 
 struct names {
-	struct oddities *odd;
+	struct warnings *warnings;
 	struct unit *home; /* the unit being converted: already loaded */
 	struct foreign foreign[FOREIGN_UNITS];
 };
@@ -47,11 +47,11 @@ struct name_chain {
 	const char *linkage_name, *name; /* the first met */
 };
 
-struct names *names_new(struct oddities *odd)
+struct names *names_new(struct warnings *warnings)
 {
 	struct names *names = calloc(1, sizeof(*names));
 	if (names)
-		names->odd = odd;
+		names->warnings = warnings;
 	return names;
 }
 
@@ -83,7 +83,7 @@ static int load_unit(struct names *names, const struct dwarf *dwarf, const struc
 	}
 	struct foreign *slot = &names->foreign[(size_t)(header - dwarf->units) % FOREIGN_UNITS];
 	if (slot->unit.header != header) {
-		int err = unit_load(&slot->unit, dwarf, header, names->odd);
+		int err = unit_load(&slot->unit, dwarf, header, names->warnings);
 		slot->bad = err == -EBADMSG;
 		if (err && !slot->bad) {
 			slot->unit.header = NULL;
@@ -108,7 +108,7 @@ static int load_at(struct names *names, struct die_ref at, struct unit **ret)
 	const struct unit_header *header = dwarf_find_unit(at.dwarf, at.off);
 	if (header)
 		return load_unit(names, at.dwarf, header, ret);
-	oddity_count(names->odd, ODD_REFERENCE, ".debug_info", at.off);
+	warning_count(names->warnings, WARN_REFERENCE, ".debug_info", at.off);
 	return -EBADMSG;
 }
 
@@ -122,7 +122,7 @@ static bool next_reference(struct names *names, const struct unit *unit, const s
 		const struct value *v = &die->attr[slot];
 		bool alternate = v->class == VALUE_ALTERNATE;
 		if (alternate && !unit->dwarf->alternate)
-			oddity_count(names->odd, ODD_ALTERNATE_FILE, ".debug_info", die->off);
+			warning_count(names->warnings, WARN_ALTERNATE_FILE, ".debug_info", die->off);
 		else if (alternate || v->class == VALUE_REFERENCE) {
 			*ret = (struct die_ref){alternate ? unit->dwarf->alternate : unit->dwarf, v->u};
 			return true;
@@ -159,7 +159,7 @@ static int follow(struct names *names, struct unit *unit, struct die *die, struc
 	chain_add(chain, unit, die);
 	while (!chain->linkage_name && next_reference(names, unit, die, &at)) {
 		if (chain->n == REFERENCE_DEPTH_MAX) {
-			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", first);
+			warning_count(names->warnings, WARN_REFERENCE_DEPTH, ".debug_info", first);
 			return 0;
 		}
 		int err = load_at(names, at, &unit);
@@ -300,7 +300,7 @@ static int collect_scopes(struct names *names, struct name_chain *chain, struct 
 	int found;
 	for (unsigned depth = 0; (found = chain_parent(names, chain, &parent)) != 0; depth++) {
 		if (depth == SCOPES_MAX) {
-			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", parent.at.off);
+			warning_count(names->warnings, WARN_REFERENCE_DEPTH, ".debug_info", parent.at.off);
 			return 0;
 		}
 		struct unit *unit;

@@ -157,7 +157,7 @@ static int read_list(struct unit *unit, const struct die *die, enum account acco
 		clear_mode_bits(unit, ret->v + first, ret->n - first);
 	if (err != -EBADMSG)
 		return err == -EDQUOT ? 0 : err;
-	oddity_count(unit->odd, ODD_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);
+	warning_count(unit->warnings, WARN_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);
 	return 0; /* ranges before the damage are kept */
 }
 

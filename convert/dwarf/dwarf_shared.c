@@ -222,15 +222,15 @@ static bool take_lines(struct shared_scan *s, struct unit_header *u)
 	return true;
 }
 
-bool shared_scan_unit(struct shared_scan *s, struct unit_header *u, struct oddities *odd)
+bool shared_scan_unit(struct shared_scan *s, struct unit_header *u, struct warnings *warnings)
 {
 	uint64_t size = u->end - u->off;
 	u->input = size + share_of(size, s->dwarf->info.size, s->dwarf->bytes + BUDGET_ALWAYS);
 	if (!take_table(s, u)) {
-		oddity_count(odd, ODD_ABBREV_READS, ".debug_info", u->off);
+		warning_count(warnings, WARN_ABBREV_READS, ".debug_info", u->off);
 		return false;
 	}
 	if (!take_lines(s, u))
-		oddity_count(odd, ODD_LINE_READS, ".debug_info", u->off);
+		warning_count(warnings, WARN_LINE_READS, ".debug_info", u->off);
 	return true;
 }

@@ -34,8 +34,8 @@ void shared_scan_begin(struct shared_scan *scan, struct dwarf *dwarf);
 
 /*
  * The next unit, of which u->input and u->line_off are set. False when its abbreviations may not be read, and
- * so no entry of it. What is left out is counted in @odd.
+ * so no entry of it. What is left out is counted in @warnings.
  */
-bool shared_scan_unit(struct shared_scan *scan, struct unit_header *u, struct oddities *odd);
+bool shared_scan_unit(struct shared_scan *scan, struct unit_header *u, struct warnings *warnings);
 
 #endif

@@ -18,7 +18,7 @@ struct dwarf_stream {
 	uint64_t ready;     /* bytes inflated */
 	int err;            /* the section is damaged after what is inflated */
 	struct shared_scan shared;
-	struct oddities odd;
+	struct warnings warnings;
 };
 
 /*
@@ -86,17 +86,18 @@ static int begin_stream(struct dwarf *dwarf, struct object_section *info)
 	return 0;
 }
 
-int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned threads, struct oddities *odd)
+int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned threads,
+		      struct warnings *warnings)
 {
 	struct object_section *info = object_section(object, ".debug_info");
 	if (!info || info->compression == COMPRESSION_NONE || object->relocatable)
-		return dwarf_load_sections(dwarf, object, false, threads, odd);
-	int err = dwarf_load_tables(dwarf, object, threads, odd);
+		return dwarf_load_sections(dwarf, object, false, threads, warnings);
+	int err = dwarf_load_tables(dwarf, object, threads, warnings);
 	if (!err)
 		err = begin_stream(dwarf, info);
 	if (err == -ENOMEM || dwarf->stream)
 		return err == -ENOMEM ? err : 0;
-	return dwarf_load_info(dwarf, odd);
+	return dwarf_load_info(dwarf, warnings);
 }
 
 int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready)
@@ -127,7 +128,7 @@ int dwarf_stream_reach(struct dwarf_stream *s, uint64_t off)
 		return err;
 	struct cursor c = cursor_new(s->dwarf->info.data, size, s->dwarf->big_endian);
 	cursor_seek(&c, off);
-	return unit_header_read(&c, &unit) == ODD_COUNT ? inflate_to(s, unit.end) : -EBADMSG;
+	return unit_header_read(&c, &unit) == WARN_COUNT ? inflate_to(s, unit.end) : -EBADMSG;
 }
 
 uint64_t dwarf_stream_ready(const struct dwarf_stream *stream)
@@ -142,13 +143,13 @@ int dwarf_stream_unit(struct dwarf_stream *s, uint64_t ready, struct unit_header
 		if (ready < off + (left < HEADER_MAX ? left : HEADER_MAX))
 			return -EAGAIN;
 		struct cursor c = s->next;
-		enum oddity bad = unit_header_read(&c, ret);
-		if (bad == ODD_COUNT && ready < ret->end)
+		enum warning bad = unit_header_read(&c, ret);
+		if (bad == WARN_COUNT && ready < ret->end)
 			return -EAGAIN;
 		s->next = c;
-		if (bad != ODD_COUNT)
-			oddity_count(&s->odd, bad, ".debug_info", off);
-		else if (unit_type_has_code(ret->type) && shared_scan_unit(&s->shared, ret, &s->odd))
+		if (bad != WARN_COUNT)
+			warning_count(&s->warnings, bad, ".debug_info", off);
+		else if (unit_type_has_code(ret->type) && shared_scan_unit(&s->shared, ret, &s->warnings))
 			return 1;
 	}
 	return -ENOENT;
@@ -169,18 +170,18 @@ static void close_stream(struct dwarf *dwarf)
 }
 
 void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,
-		      struct oddities *odd)
+		      struct warnings *warnings)
 {
 	struct dwarf_stream *s = dwarf->stream;
 	if (damaged) {
-		oddity_count(odd, ODD_SECTION_DAMAGED, ".debug_info", 0);
+		warning_count(warnings, WARN_SECTION_DAMAGED, ".debug_info", 0);
 		dwarf->bytes -= section_input(object_section(dwarf->object, ".debug_info"));
 		dwarf->scanned = 0;
 		section_unload(object_section(dwarf->object, ".debug_info"));
 		dwarf->info = (struct span){0};
 		free(units);
 	} else {
-		oddities_merge(odd, &s->odd);
+		warnings_merge(warnings, &s->warnings);
 		dwarf->units = units;
 		dwarf->n_units = n_units;
 	}

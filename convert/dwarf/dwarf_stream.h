@@ -16,7 +16,7 @@
  * .debug_info itself may be kept, see dwarf_is_transient(). Else dwarf_find_units() comes next.
  */
 int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned threads,
-		      struct oddities *odd);
+		      struct warnings *warnings);
 
 /* Inflates some more, one thread at a time: 0, -EBADMSG when .debug_info is damaged, or -ENOMEM. */
 int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready);
@@ -43,10 +43,11 @@ void dwarf_stream_release(struct dwarf_stream *stream, uint64_t to);
 
 /*
  * Ends reading. @units, which the caller has allocated, become dwarf->units. If .debug_info was @damaged,
- * this is counted in @odd, and the file has no units; else the oddities of unit headers are added to @odd.
+ * this is counted in @warnings, and the file has no units; else the warnings of unit headers are added
+ * to @warnings.
  */
 void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,
-		      struct oddities *odd);
+		      struct warnings *warnings);
 
 /* Whether a string is lost when its unit was read. */
 static inline bool dwarf_is_transient(const struct dwarf *dwarf, const char *text)

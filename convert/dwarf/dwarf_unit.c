@@ -71,7 +71,7 @@ static unsigned find_sections(struct load_job *job, size_t end)
 }
 
 /* libelf is not thread-safe, so relocations are applied after all sections were loaded. */
-static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
+static int finish_section(struct load_job *job, size_t i, struct warnings *warnings)
 {
 	struct object_section *s = job->section[i];
 	uint64_t skipped = 0;
@@ -79,7 +79,7 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 	if (!err && s && job->dwarf->object->relocatable)
 		err = section_relocate(job->dwarf->object, s, &skipped);
 	if (skipped)
-		oddity_count(odd, ODD_RELOCATION, wanted[i].name, 0);
+		warning_count(warnings, WARN_RELOCATION, wanted[i].name, 0);
 	if (!err && s) {
 		*(struct span *)((char *)job->dwarf + wanted[i].field) =
 			wanted[i].strings ? cut_strings(s->data) : s->data;
@@ -90,7 +90,7 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 
 /* Loads wanted[first, end). 0 or -ENOMEM. */
 static int load_sections(struct dwarf *dwarf, size_t first, size_t end, unsigned threads,
-			 struct oddities *odd)
+			 struct warnings *warnings)
 {
 	struct load_job job = {.dwarf = dwarf, .first = first};
 	unsigned compressed = find_sections(&job, end); /* others are loaded in no time */
@@ -99,12 +99,12 @@ static int load_sections(struct dwarf *dwarf, size_t first, size_t end, unsigned
 					  : 1,
 		     end - first, load_section, &job);
 	for (size_t i = first; i < end; i++) {
-		int err = finish_section(&job, i, odd);
+		int err = finish_section(&job, i, warnings);
 		if (err == -ENOMEM)
 			return -ENOMEM;
 		if (err && err != -ENOTSUP) /* which is told as its relocations */
-			oddity_count(odd, err == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED,
-				     wanted[i].name, 0);
+			warning_count(warnings, err == -EFBIG ? WARN_SECTION_LIMIT : WARN_SECTION_DAMAGED,
+				      wanted[i].name, 0);
 	}
 	return 0;
 }
@@ -118,21 +118,22 @@ static void begin_dwarf(struct dwarf *dwarf, struct object_file *object, bool sp
 }
 
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
-			struct oddities *odd)
+			struct warnings *warnings)
 {
 	begin_dwarf(dwarf, object, split);
-	return load_sections(dwarf, 0, ARRAY_SIZE(wanted), threads, odd);
+	return load_sections(dwarf, 0, ARRAY_SIZE(wanted), threads, warnings);
 }
 
-int dwarf_load_tables(struct dwarf *dwarf, struct object_file *object, unsigned threads, struct oddities *odd)
+int dwarf_load_tables(struct dwarf *dwarf, struct object_file *object, unsigned threads,
+		      struct warnings *warnings)
 {
 	begin_dwarf(dwarf, object, false);
-	return load_sections(dwarf, 1, ARRAY_SIZE(wanted), threads, odd);
+	return load_sections(dwarf, 1, ARRAY_SIZE(wanted), threads, warnings);
 }
 
-int dwarf_load_info(struct dwarf *dwarf, struct oddities *odd)
+int dwarf_load_info(struct dwarf *dwarf, struct warnings *warnings)
 {
-	return load_sections(dwarf, 0, 1, 1, odd);
+	return load_sections(dwarf, 0, 1, 1, warnings);
 }
 
 void dwarf_release_tables(const struct dwarf *dwarf)
@@ -162,7 +163,7 @@ static void read_type_fields(struct cursor *c, struct unit_header *u)
 		cursor_skip(c, 8 + u->off_size);
 }
 
-enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
+enum warning unit_header_read(struct cursor *info, struct unit_header *u)
 {
 	*u = (struct unit_header){.off = cursor_off(info), .off_size = 4, .type = DW_UT_compile};
 	uint64_t length = cursor_u32(info);
@@ -178,7 +179,7 @@ enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 	u->end = (uint64_t)(c.end - c.start);
 	u->version = cursor_u16(&c);
 	if (cursor_ok(&c) && (u->version < 2 || u->version > 5))
-		return ODD_UNIT_VERSION;
+		return WARN_UNIT_VERSION;
 	if (u->version >= 5) {
 		u->type = cursor_u8(&c);
 		u->addr_size = cursor_u8(&c);
@@ -190,13 +191,13 @@ enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 	}
 	u->die_off = (uint32_t)(cursor_off(&c) - u->off);
 	if (!cursor_ok(&c) || (u->addr_size != 2 && u->addr_size != 4 && u->addr_size != 8))
-		return ODD_UNIT_HEADER;
+		return WARN_UNIT_HEADER;
 	if (u->type < DW_UT_compile || u->type > DW_UT_split_type)
-		return ODD_UNIT_TYPE;
-	return ODD_COUNT;
+		return WARN_UNIT_TYPE;
+	return WARN_COUNT;
 }
 
-int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
+int dwarf_find_units(struct dwarf *dwarf, struct warnings *warnings)
 {
 	VEC(struct unit_header) units = {0};
 	struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
@@ -210,10 +211,10 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 			object_release(dwarf->object, dwarf->info, released, off);
 			released = off;
 		}
-		enum oddity bad = unit_header_read(&c, &u);
-		if (bad != ODD_COUNT)
-			oddity_count(odd, bad, ".debug_info", off);
-		else if (unit_type_has_code(u.type) && shared_scan_unit(&shared, &u, odd) &&
+		enum warning bad = unit_header_read(&c, &u);
+		if (bad != WARN_COUNT)
+			warning_count(warnings, bad, ".debug_info", off);
+		else if (unit_type_has_code(u.type) && shared_scan_unit(&shared, &u, warnings) &&
 			 vec_push(&units, u)) {
 			vec_free(&units);
 			return -ENOMEM;
@@ -228,7 +229,7 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 
 int dwarf_take_units(struct dwarf *dwarf, const uint64_t *offsets, size_t n)
 {
-	struct oddities odd = {0}; /* they are counted when all units are found */
+	struct warnings warnings = {0}; /* they are counted when all units are found */
 	struct shared_scan shared;
 	shared_scan_begin(&shared, dwarf);
 	dwarf->n_units = 0;
@@ -239,8 +240,8 @@ int dwarf_take_units(struct dwarf *dwarf, const uint64_t *offsets, size_t n)
 		struct unit_header *u = &dwarf->units[i];
 		struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
 		cursor_seek(&c, offsets[i]);
-		if (!cursor_left(&c) || unit_header_read(&c, u) != ODD_COUNT ||
-		    !unit_type_has_code(u->type) || !shared_scan_unit(&shared, u, &odd) ||
+		if (!cursor_left(&c) || unit_header_read(&c, u) != WARN_COUNT ||
+		    !unit_type_has_code(u->type) || !shared_scan_unit(&shared, u, &warnings) ||
 		    (i && u[-1].end > u->off))
 			return -EBADMSG;
 		dwarf->n_units++;
@@ -252,7 +253,7 @@ int dwarf_take_units(struct dwarf *dwarf, const uint64_t *offsets, size_t n)
  * A .dwo by gcc with type units has several .debug_info.dwo sections: those of the type units' groups come
  * first, then the one with code.
  */
-static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
+static int find_split_units(struct dwarf *dwarf, struct warnings *warnings)
 {
 	const char *name = ".debug_info.dwo";
 	struct object_section *s = object_section(dwarf->object, name);
@@ -261,18 +262,18 @@ static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
 		if (section_load(s))
 			continue;
 		dwarf->info = s->data;
-		err = dwarf_find_units(dwarf, odd);
+		err = dwarf_find_units(dwarf, warnings);
 	}
 	return err;
 }
 
 int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
-	       struct oddities *odd)
+	       struct warnings *warnings)
 {
-	int err = dwarf_load_sections(dwarf, object, split, threads, odd);
+	int err = dwarf_load_sections(dwarf, object, split, threads, warnings);
 	if (!err)
-		err = dwarf_find_units(dwarf, odd);
-	return !err && split && !dwarf->n_units ? find_split_units(dwarf, odd) : err;
+		err = dwarf_find_units(dwarf, warnings);
+	return !err && split && !dwarf->n_units ? find_split_units(dwarf, warnings) : err;
 }
 
 const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t off)
@@ -359,7 +360,7 @@ int die_at(const struct unit *unit, uint64_t off, struct die *ret)
 	}
 	if (abbrev && cursor_ok(&c))
 		return 0;
-	oddity_count(unit->odd, ODD_REFERENCE, ".debug_info", off);
+	warning_count(unit->warnings, WARN_REFERENCE, ".debug_info", off);
 	return -EBADMSG;
 }
 
@@ -385,8 +386,8 @@ const char *die_string(const struct unit *unit, const struct die *die, enum attr
 			: v->class == VALUE_STRING_INDEX ? unit_indexed_string(unit, v->u)
 							 : NULL;
 	if (!s)
-		oddity_count(unit->odd, v->class == VALUE_ALTERNATE ? ODD_ALTERNATE_FILE : ODD_STRING,
-			     ".debug_info", die->off);
+		warning_count(unit->warnings, v->class == VALUE_ALTERNATE ? WARN_ALTERNATE_FILE : WARN_STRING,
+			      ".debug_info", die->off);
 	return s;
 }
 
@@ -412,11 +413,11 @@ bool die_address(const struct unit *unit, const struct die *die, enum attr_slot 
 	if (v->class == VALUE_ADDRESS_INDEX)
 		found = unit_indexed_address(unit, v->u, ret);
 	else if (v->class != VALUE_ADDRESS) {
-		oddity_count(unit->odd, ODD_FORM, ".debug_info", die->off);
+		warning_count(unit->warnings, WARN_FORM, ".debug_info", die->off);
 		return false;
 	}
 	if (!found)
-		oddity_count(unit->odd, ODD_ADDRESS_INDEX, ".debug_info", die->off);
+		warning_count(unit->warnings, WARN_ADDRESS_INDEX, ".debug_info", die->off);
 	*ret &= ~unit->main->mode_bits;
 	return found;
 }
@@ -505,17 +506,17 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 }
 
 int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header,
-	      struct oddities *odd)
+	      struct warnings *warnings)
 {
 	unit->dwarf = unit->main = dwarf;
 	unit->header = header;
-	unit->odd = odd;
+	unit->warnings = warnings;
 	unit->scopes.n = 0;
 	unit->has_scopes = false;
 	unit->budget = budget_of(header->input);
 	int err = abbrev_table_read(&unit->abbrevs, dwarf, header);
 	if (err == -EBADMSG)
-		oddity_count(odd, ODD_UNIT_ABBREV, ".debug_abbrev", header->abbrev_off);
+		warning_count(warnings, WARN_UNIT_ABBREV, ".debug_abbrev", header->abbrev_off);
 	if (err)
 		return err;
 	struct cursor c = unit_cursor(unit, header->off + header->die_off);
@@ -524,7 +525,7 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 	if (abbrev && abbrev->kind == DIE_UNIT)
 		die_read(&c, unit, abbrev, &root);
 	if (!abbrev || abbrev->kind != DIE_UNIT || !cursor_ok(&c)) {
-		oddity_count(odd, ODD_UNIT_DIE, ".debug_info", root.off);
+		warning_count(warnings, WARN_UNIT_DIE, ".debug_info", root.off);
 		return -EBADMSG;
 	}
 	unit_take_root(unit, &root);
@@ -533,9 +534,9 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 }
 
 int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
-		    const struct unit_header *header, struct oddities *odd)
+		    const struct unit_header *header, struct warnings *warnings)
 {
-	int err = unit_load(unit, dwarf, header, odd);
+	int err = unit_load(unit, dwarf, header, warnings);
 	unit->budget = budget_of(header->input + skeleton->header->input);
 	unit->main = skeleton->dwarf;
 	unit->low_pc = skeleton->low_pc;

@@ -60,7 +60,7 @@ static bool read_index_header(struct dwp *dwp)
 struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 {
 	struct dwp *dwp = calloc(1, sizeof(*dwp));
-	struct oddities odd = {0};
+	struct warnings warnings = {0};
 	struct object_section *index = NULL;
 	int err = dwp ? object_open(path, opener, &dwp->object, NULL) : -ENOMEM;
 	if (!err)
@@ -68,7 +68,7 @@ struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 	if (index)
 		err = section_load(index);
 	if (index && !err)
-		err = dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &odd);
+		err = dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &warnings);
 	if (index && !err)
 		dwp->index = index->data;
 	if (!memory_fault_note(opener, err) && index && read_index_header(dwp))

@@ -113,13 +113,13 @@ static int compare_ids(const void *a, const void *b)
 
 /* Lists the ids of all units. Version 4 has them in the unit entries (DW_AT_GNU_dwo_id) instead of the
  * header. */
-static int index_ids(struct split_file *file, struct oddities *odd)
+static int index_ids(struct split_file *file, struct warnings *warnings)
 {
 	struct unit unit = {0};
 	file->ids = calloc(file->dwarf.n_units + 1, sizeof(*file->ids));
 	for (size_t i = 0; file->ids && i < file->dwarf.n_units; i++) {
 		const struct unit_header *header = &file->dwarf.units[i];
-		if (header->version < 5 && unit_load(&unit, &file->dwarf, header, odd))
+		if (header->version < 5 && unit_load(&unit, &file->dwarf, header, warnings))
 			continue;
 		file->ids[file->n_ids++] =
 			(struct split_id){header->version < 5 ? unit.dwo_id : header->dwo_id, header};
@@ -148,7 +148,7 @@ bool split_file_serves(struct split_file *file, const struct unit *skeleton)
 struct dwo_search {
 	const struct split_files *files;
 	const struct unit *skeleton;
-	struct oddities *odd;
+	struct warnings *warnings;
 };
 
 /* Opens @path if it is an object file with the split unit: one of an older build is not. */
@@ -161,9 +161,9 @@ static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
 	}
 	int err = object_open(path, s->files->opener, &file->object, NULL);
 	if (!err)
-		err = dwarf_open(&file->dwarf, file->object, true, 1, s->odd);
+		err = dwarf_open(&file->dwarf, file->object, true, 1, s->warnings);
 	if (!err)
-		err = index_ids(file, s->odd);
+		err = index_ids(file, s->warnings);
 	if (!memory_fault_note(s->files->opener, err) && find_id(file, s->skeleton->dwo_id)) {
 		file->name = s->skeleton->dwo_name;
 		file->comp_dir = s->skeleton->comp_dir;
@@ -199,7 +199,7 @@ static struct split_file *search_dwo(const struct dwo_search *s)
 	return file;
 }
 
-static struct split_file *take_from_package(struct split_files *files, uint64_t id, struct oddities *odd)
+static struct split_file *take_from_package(struct split_files *files, uint64_t id, struct warnings *warnings)
 {
 	const struct dwp *dwp = package(files);
 	struct split_file *file = dwp ? calloc(1, sizeof(*file)) : NULL;
@@ -209,20 +209,20 @@ static struct split_file *take_from_package(struct split_files *files, uint64_t 
 		return NULL;
 	int err = dwp_find(dwp, id, &file->dwarf);
 	if (!err)
-		err = dwarf_find_units(&file->dwarf, odd);
+		err = dwarf_find_units(&file->dwarf, warnings);
 	if (!err)
-		err = index_ids(file, odd);
+		err = index_ids(file, warnings);
 	if (!memory_fault_note(files->opener, err) && find_id(file, id))
 		return file;
 	split_file_close(file);
 	return NULL;
 }
 
-int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+int split_find(struct split_files *files, const struct unit *skeleton, struct warnings *warnings,
 	       struct split_file **ret)
 {
-	const struct dwo_search search = {files, skeleton, odd};
-	struct split_file *file = take_from_package(files, skeleton->dwo_id, odd);
+	const struct dwo_search search = {files, skeleton, warnings};
+	struct split_file *file = take_from_package(files, skeleton->dwo_id, warnings);
 	if (!file)
 		file = search_dwo(&search);
 	*ret = file;

@@ -34,7 +34,7 @@ struct split_file {
  * Finds the split unit of @skeleton by its id; the caller closes it. 0 or -ENOENT: its file was not found, or
  * is of another build.
  */
-int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+int split_find(struct split_files *files, const struct unit *skeleton, struct warnings *warnings,
 	       struct split_file **ret);
 void split_file_close(struct split_file *file);
 

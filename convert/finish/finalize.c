@@ -295,7 +295,7 @@ static void drop_shorter_symbols(const struct func_record *v, size_t *kept, cons
 
 /* Appends @r to the kept records, replaces the last of them by it, or drops it. */
 static void prune_step(struct func_record *v, size_t *kept, const struct func_record *r, bool match_llvm,
-		       struct oddities *odd)
+		       struct warnings *warnings)
 {
 	if (!match_llvm)
 		drop_shorter_symbols(v, kept, r);
@@ -304,7 +304,7 @@ static void prune_step(struct func_record *v, size_t *kept, const struct func_re
 		if (same_content(last, r))
 			return;
 		if (has_debug_info(last) && has_debug_info(r))
-			oddity_count(odd, ODD_SAME_RANGE, NULL, r->start);
+			warning_count(warnings, WARN_SAME_RANGE, NULL, r->start);
 		if (later_wins(last, r, match_llvm))
 			*last = *r;
 		return;
@@ -316,11 +316,11 @@ static void prune_step(struct func_record *v, size_t *kept, const struct func_re
 		return;
 	}
 	if (last && r->start < last->end && has_debug_info(last) && has_debug_info(r))
-		oddity_count(odd, ODD_OVERLAP, NULL, r->start);
+		warning_count(warnings, WARN_OVERLAP, NULL, r->start);
 	v[(*kept)++] = *r;
 }
 
-static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
+static int prune(record_vec *records, bool match_llvm, struct warnings *warnings)
 {
 	CLEANUP(range_vec_free) range_vec covered = {0};
 	int err = dwarf_ranges(records, &covered);
@@ -333,7 +333,7 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 			continue;
 		if (r.name == NO_STRING)
 			continue; /* named neither by DWARF nor by a symbol */
-		prune_step(records->v, &kept, &r, match_llvm, odd);
+		prune_step(records->v, &kept, &r, match_llvm, warnings);
 	}
 	records->n = kept;
 	return 0;
@@ -361,7 +361,7 @@ static bool in_order(const record_vec *records)
 }
 
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
-		     struct arena *arena, struct oddities *odd)
+		     struct arena *arena, struct warnings *warnings)
 {
 	record_vec offers = {0};
 	int err = options->callsites && !options->match_llvm ? callsites_flag(records, pool) : 0;
@@ -375,7 +375,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		if (!err && !options->match_llvm)
 			name_from_symbols(records, pool, options->dwarf_names);
 		if (!err)
-			err = prune(records, options->match_llvm, odd);
+			err = prune(records, options->match_llvm, warnings);
 	}
 	invariant(err || in_order(records));
 	if (!err)

@@ -6,7 +6,7 @@
 #define CONVERT_FINISH_FINALIZE_H
 
 #include "convert/record/func_record.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 #include "work/types/convert_types.h"
 
 /*
@@ -16,12 +16,12 @@
  * @pool:    names of @records
  * @options: dwarf_names, merged, callsites and match_llvm
  * @arena:   for joined rows and merged functions
- * @odd:     overlaps and duplicate ranges are counted here
+ * @warnings:     overlaps and duplicate ranges are counted here
  *
  * 0 or -ENOMEM.
  */
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
-		     struct arena *arena, struct oddities *odd);
+		     struct arena *arena, struct warnings *warnings);
 
 /* Leaves lines and inlined calls out of final @records, as @options say. */
 void omit_records(record_vec *records, const struct convert_options *options);

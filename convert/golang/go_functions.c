@@ -63,7 +63,7 @@ static int read_values(struct go_reader *r, const struct go_function *f)
 	whole &= pc_values_read(&r->table, f->line_values, &r->budget, &r->line_steps, &err);
 	whole &= pc_values_read(&r->table, f->call_values, &r->budget, &r->call_steps, &err);
 	if (!whole && !err)
-		oddity_count(r->odd, ODD_GO_VALUES, NULL, f->start);
+		warning_count(r->warnings, WARN_GO_VALUES, NULL, f->start);
 	return err;
 }
 
@@ -193,7 +193,7 @@ static int read_functions(struct go_reader *r, const struct known *known, record
 		if (!budget_work(&r->budget, ACCOUNT_RECORDS, RANGE_STEPS))
 			break;
 		if (!pclntab_function(&r->table, i, &f) || (text->n && !ranges_find(text, f.start)))
-			oddity_count(r->odd, ODD_GO_FUNCTION, ".gopclntab", i);
+			warning_count(r->warnings, WARN_GO_FUNCTION, ".gopclntab", i);
 		else
 			err = take_function(r, &f, known, records);
 	}
@@ -225,18 +225,19 @@ static int read_table(struct go_reader *r, record_vec *records)
 	if (!err)
 		err = read_functions(r, &known, records);
 	if (r->budget.exceeded || r->names.exceeded || r->paths.exceeded)
-		oddity_count(r->odd, ODD_GO_LIMIT, ".gopclntab", 0);
+		warning_count(r->warnings, WARN_GO_LIMIT, ".gopclntab", 0);
 	return err;
 }
 
 int golang_add_records(struct golang_job *job, record_vec *records)
 {
-	CLEANUP(reader_deinit) struct go_reader r = {.pool = job->pool, .arena = job->arena, .odd = job->odd};
+	CLEANUP(reader_deinit)
+	struct go_reader r = {.pool = job->pool, .arena = job->arena, .warnings = job->warnings};
 	int err = pclntab_find(job->object, job->arena, &r.table);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	if (moduledata_read(&r.table)) {
-		oddity_count(job->odd, ODD_GO_TABLE, ".gopclntab", 0);
+		warning_count(job->warnings, WARN_GO_TABLE, ".gopclntab", 0);
 		return 0;
 	}
 	size_t before = records->n;

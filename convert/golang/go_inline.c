@@ -90,7 +90,7 @@ static int know_call(struct go_reader *r, const struct go_function *f, uint32_t 
 		call->state = good ? CALL_GOOD : CALL_BAD;
 	}
 	if (!good)
-		oddity_count(r->odd, ODD_GO_CALL, NULL, f->start);
+		warning_count(r->warnings, WARN_GO_CALL, NULL, f->start);
 	return 0;
 }
 
@@ -202,7 +202,7 @@ static uint32_t count_nodes(const pc_step_vec *steps, uint64_t possible)
 static bool in_node(struct go_reader *r, const struct go_function *f, const struct pc_step *step)
 {
 	if (step->value >= (int64_t)root_of(r))
-		oddity_count(r->odd, ODD_GO_CALL, NULL, f->start);
+		warning_count(r->warnings, WARN_GO_CALL, NULL, f->start);
 	return step->value >= 0 && step->value < (int64_t)root_of(r);
 }
 

@@ -6,7 +6,7 @@
 
 #include "convert/golang/pclntab.h"
 #include "convert/record/func_record.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 
 enum { GO_DEPTH_MAX = 256 /* inlined calls in each other: as many as GSYM's readers follow */ };
 
@@ -38,7 +38,7 @@ struct go_reader {
 	struct pclntab table;
 	struct pool *pool;
 	struct arena *arena; /* for arrays of records */
-	struct oddities *odd;
+	struct warnings *warnings;
 	struct budget budget; /* for the whole table */
 	struct name_budget names, paths;
 	uint32_t *files; /* the pool's number + 1 of each file of the table, 0 = not asked yet */

@@ -6,13 +6,13 @@
 
 #include "convert/object/object_file.h"
 #include "convert/record/func_record.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 
 struct golang_job {
 	struct object_file *object; /* the file with the table */
 	struct pool *pool;
 	struct arena *arena; /* for the arrays of records; outlives them */
-	struct oddities *odd;
+	struct warnings *warnings;
 	uint64_t work;  /* steps that were done, filled in */
 	uint64_t added; /* records, filled in */
 };

@@ -72,7 +72,7 @@ static int open_section(const struct object_file *object, const struct object_se
 				       ret, NULL);
 }
 
-int gsym_source_embedded(struct object_file *object, struct oddities *odd)
+int gsym_source_embedded(struct object_file *object, struct warnings *warnings)
 {
 	struct object_section *s = object_section(object, ".gsym");
 	struct gsym_reader *reader = NULL;
@@ -80,14 +80,14 @@ int gsym_source_embedded(struct object_file *object, struct oddities *odd)
 	if (s && !err)
 		err = open_section(object, s, &reader);
 	if (err && err != -ENOMEM)
-		oddity_count(odd, ODD_SECTION_DAMAGED, ".gsym", 0);
+		warning_count(warnings, WARN_SECTION_DAMAGED, ".gsym", 0);
 	if (!reader)
 		return err == -ENOMEM ? err : 0;
 	if (is_ours(object, gsym_reader_info(reader))) {
 		object->gsym = reader;
 		return 0;
 	}
-	oddity_count(odd, ODD_GSYM_UUID, ".gsym", 0);
+	warning_count(warnings, WARN_GSYM_UUID, ".gsym", 0);
 	gsym_reader_close(reader);
 	return 0;
 }
@@ -104,7 +104,7 @@ static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t i
 	bool wraps = reader_func_size(job->from, index) > UINT64_MAX - gsym_reader_address(job->from, index);
 	int err = wraps ? -EBADMSG : copy_function(copier, index, &func, diag);
 	if (err == -EBADMSG || err == -EINVAL || err == -EDQUOT) {
-		oddity_count(job->odd, ODD_GSYM_RECORD, NULL, gsym_reader_address(job->from, index));
+		warning_count(job->warnings, WARN_GSYM_RECORD, NULL, gsym_reader_address(job->from, index));
 		return 0;
 	}
 	job->n_written += !err;

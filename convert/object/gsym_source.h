@@ -7,17 +7,17 @@
 #define CONVERT_OBJECT_GSYM_SOURCE_H
 
 #include "convert/object/object_file.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 
 /*
  * Opens the section ".gsym" or "__gsym" of @object as object->gsym. One that is damaged, or belongs to
- * another build, is counted in @odd and ignored. 0 or -ENOMEM.
+ * another build, is counted in @warnings and ignored. 0 or -ENOMEM.
  */
-int gsym_source_embedded(struct object_file *object, struct oddities *odd);
+int gsym_source_embedded(struct object_file *object, struct warnings *warnings);
 
 struct gsym_copy_job {
 	const struct gsym_reader *from;
-	struct oddities *odd;
+	struct warnings *warnings;
 	int (*progress)(void *user, uint64_t done, uint64_t total); /* non-zero stops */
 	void *user;
 	uint64_t n_written;

@@ -13,7 +13,7 @@
 /* The lines as they are, with '?' for control characters and bytes outside ASCII. */
 void notes_to_lines(struct kv_writer *kv, const char *notes, size_t size);
 
-/* Counts as numbers, oddities and missing files as arrays of text, sections as an array of objects. */
+/* Counts as numbers, warnings and missing files as arrays of text, sections as an array of objects. */
 void notes_to_json(struct kv_writer *kv, const char *notes, size_t size);
 
 #endif

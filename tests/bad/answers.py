@@ -4,7 +4,7 @@
 A program of several units is damaged in one place that is known: a section that says nothing of functions, the line
 tables, one unit, the symbols. A reader that loses its way without a crash gives wrong answers for what is sound; a
 reader that guesses instead of saying that something is damaged gives other answers without a note. Of the undamaged
-program no oddity may be told.
+program no warning may be told.
 """
 import argparse
 import random
@@ -49,7 +49,7 @@ __attribute__((noinline)) int {0}_two(int x)
 }}
 """
 MAIN = "int first_two(int);\nint main(int n, char **v)\n{\n\t(void)v;\n\treturn first_two(n);\n}\n"
-TOLD = b"oddities of the input"  # of the summary of a conversion
+TOLD = b"warnings of the input"  # of the summary of a conversion
 # Sections that no answer is made of.
 UNUSED = re.compile(r"\.(comment|debug_(aranges|frame|loc|loclists|(gnu_)?pub(names|types)|macro|macinfo|types|gdb_scripts)|eh_frame"
                     r"(_hdr)?|gnu\.hash|hash|data|rodata|init_array|fini_array|interp|note\.(ABI-tag|gnu\.property))$")

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct object_file *object;
 	struct dwarf dwarf;
-	struct oddities odd = {0};
+	struct warnings odd = {0};
 	if (object_open_memory(data, size, "input", &object, NULL))
 		return 0;
 	if (!dwarf_open(&dwarf, object, false, 1, &odd))

@@ -39,9 +39,9 @@ static void read_table(struct object_file *object)
 {
 	struct pool pool;
 	struct arena arena = {0};
-	struct oddities odd = {0};
+	struct warnings odd = {0};
 	record_vec records = {0};
-	struct golang_job job = {.object = object, .pool = &pool, .arena = &arena, .odd = &odd};
+	struct golang_job job = {.object = object, .pool = &pool, .arena = &arena, .warnings = &odd};
 	if (pool_init(&pool))
 		return;
 	if (!golang_add_records(&job, &records))

@@ -50,7 +50,7 @@ class Result:
                 if told.returncode:
                     failures.append(f"gsym {command}: {told.stderr}")
                 self.dump = told.stdout
-            self.oddities = {kind: v["count"] for kind, v in
+            self.warnings = {kind: v["count"] for kind, v in
                              json.loads(pathlib.Path(f"{place}/sum").read_text())["error-categories"].items()}
             self.gsym, self.out = gsym, pathlib.Path(f"{place}/out").read_bytes()
 
@@ -63,7 +63,7 @@ class Result:
         return [r.strip().replace("\n (inlined by) ", "< ") for r in text.split("\n\n")]
 
 
-def expect(gsym, what, text, answers, oddities=None, options=(), binary=None):
+def expect(gsym, what, text, answers, warnings=None, options=(), binary=None):
     """@answers: address -> frames on one line, callers behind "< "."""
     r = Result(gsym, text, options, binary)
     if r.status:
@@ -72,8 +72,8 @@ def expect(gsym, what, text, answers, oddities=None, options=(), binary=None):
     for (address, want), got in zip(answers.items(), r.look_up(answers)):
         if got != want:
             failures.append(f"{what}: {address:#x} is {got!r}, not {want!r}")
-    if r.oddities != (oddities or {}):
-        failures.append(f"{what}: oddities are {r.oddities}, not {oddities or {}}")
+    if r.warnings != (warnings or {}):
+        failures.append(f"{what}: warnings are {r.warnings}, not {warnings or {}}")
     return r
 
 

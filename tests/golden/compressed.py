@@ -104,7 +104,7 @@ class CompressedTest(unittest.TestCase):
         return data[off:off + size]
 
     def convert(self, name, threads=2):
-        """The bytes of GSYM, and the oddities."""
+        """The bytes of GSYM, and the warnings."""
         peers.run([GSYM, "convert", "--quiet", f"--num-threads={threads}", "--json-summary-file", self.dir / "told",
                    "-o", self.dir / "out", self.dir / name], timeout=300)
         return (self.dir / "out").read_bytes(), json.loads((self.dir / "told").read_text())["error-categories"]

@@ -41,7 +41,7 @@ class Costly(unittest.TestCase):
         return done.stdout
 
     def convert(self, image, threads=1):
-        """(steps, bytes of output, oddities); sets self.peak, in KiB."""
+        """(steps, bytes of output, warnings); sets self.peak, in KiB."""
         source, out, told = (self.directory / name for name in ("in", "out", "json"))
         source.write_bytes(image)
         _, self.peak, status = measure.once(
@@ -59,10 +59,10 @@ class Costly(unittest.TestCase):
             told.append(self.convert(image))
             peaks.append(self.peak)
         self.assertLess(peaks[-1] - peaks[0], MEMORY * 1024, peaks)
-        for (work, size, oddities), image in zip(told, images):
+        for (work, size, warnings), image in zip(told, images):
             self.assertLess(work, WORK * len(image), told)
             self.assertLess(size, OUTPUT * len(image), told)
-            self.assertTrue(any("would multiply" in kind or "too many units" in kind for kind in oddities), oddities)
+            self.assertTrue(any("would multiply" in kind or "too many units" in kind for kind in warnings), warnings)
         for before, after in zip(told, told[1:]):
             self.assertLess(after[0], GROWTH * before[0], told)
             self.assertLess(after[1], GROWTH * before[1], told)

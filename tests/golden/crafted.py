@@ -55,13 +55,13 @@ class Bench:
         return write(self.directory / name, *args, **options)
 
     def convert(self, *options, source="in", out="out.gsym", odd=()):
-        """Converts and gives the summary. @odd: the kinds of oddities that the input has, and no others are told."""
+        """Converts and gives the summary. @odd: the kinds of warnings that the input has, and no others are told."""
         _, told, status = self.run(self.gsym, "convert", "--progress=never", *options, "-o", out, source)
         if status:
             self.bad.append(f"gsym convert {' '.join(options)}: exit {status}: {told}")
         kinds = re.findall(r"(?m)^  (\S.*): \d+, first: ", told)
         if sorted(kinds) != sorted(odd):
-            self.bad.append(f"gsym convert {' '.join(options)}: oddities {kinds}, not {list(odd)}")
+            self.bad.append(f"gsym convert {' '.join(options)}: warnings {kinds}, not {list(odd)}")
         return told
 
     def theirs(self, *options, source="in", out="theirs.gsym"):

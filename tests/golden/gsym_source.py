@@ -145,14 +145,14 @@ def elf(section):
     return e.file()
 
 
-def embedded(gsym, place, what, data, answer, oddity=None):
+def embedded(gsym, place, what, data, answer, warning=None):
     path, out = f"{place}/object", f"{place}/out"
     pathlib.Path(path).write_bytes(data)
     status, told = convert(gsym, path, out)
     got = run(gsym, "lookup", out, "0x1004")[1].strip() if not status else told
     if got != answer:
         failures.append(f"{what}: {got!r}, not {answer!r}")
-    if ("ignored:" in told) if not oddity else (oddity not in told):
+    if ("ignored:" in told) if not warning else (warning not in told):
         failures.append(f"{what}: {told}")
 
 

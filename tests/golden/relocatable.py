@@ -50,7 +50,7 @@ class RelocatableTest(unittest.TestCase):
     def answers(self, addresses):
         return frames.gsym(GSYM, self.gsym, addresses)
 
-    def check(self, plan, oddities=0):
+    def check(self, plan, warnings=0):
         """Every function and both of its rows are where the layout has them."""
         objfile.make(plan, self.object)
         self.convert()
@@ -59,7 +59,7 @@ class RelocatableTest(unittest.TestCase):
         want = [[frames.Frame(name, "unit.c", line + (off >= 8))] for _, name, line in expected for off in (0, 7, 8, 15)]
         wrong = [row for row in zip(map(hex, addresses), self.answers(addresses), want) if row[1] != row[2]]
         self.assertEqual(wrong[:5], [])  # unittest would compare all, letter by letter, for hours
-        self.assertEqual(self.told()["error-count"], oddities, self.told())
+        self.assertEqual(self.told()["error-count"], warnings, self.told())
         sections = {s["name"]: (int(s["address"], 16), s["size"]) for s in self.told()["sections"]}
         if len(plan.functions) < 500:
             for (_, section, _), (at, _, _) in zip(plan.functions, expected):
@@ -94,9 +94,9 @@ class RelocatableTest(unittest.TestCase):
         """They are left out, and the section is counted."""
         symbol, size = 1, len(objfile.Object(Plan(self.functions(3))).sections[5].data)
         for off in (size, size - 7, 1 << 63, (1 << 64) - 1):
-            self.check(Plan(self.functions(3), extra=[Relocation(off, symbol, objfile.R_X86_64_64)]), oddities=1)
-        self.check(Plan(self.functions(3), extra=[Relocation(0, symbol, 200)]), oddities=1)
-        self.check(Plan(self.functions(3), extra=[Relocation(1 << 40, symbol, objfile.R_X86_64_32)] * 5), oddities=1)
+            self.check(Plan(self.functions(3), extra=[Relocation(off, symbol, objfile.R_X86_64_64)]), warnings=1)
+        self.check(Plan(self.functions(3), extra=[Relocation(0, symbol, 200)]), warnings=1)
+        self.check(Plan(self.functions(3), extra=[Relocation(1 << 40, symbol, objfile.R_X86_64_32)] * 5), warnings=1)
 
     def test_symbol_that_is_not_there(self):
         """A function whose address is not known is not told at another's."""

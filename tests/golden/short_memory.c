@@ -210,7 +210,7 @@ static const char *difference(const struct outcome *whole, const struct outcome 
 		return out->err != -ENOMEM ? "an error that is not about memory" : NULL;
 	if (out->size != whole->size || memcmp(out->bytes, whole->bytes, out->size) != 0)
 		return "another result";
-	if (a->n_oddities != b->n_oddities || a->functions != b->functions || a->units != b->units ||
+	if (a->n_warnings != b->n_warnings || a->functions != b->functions || a->units != b->units ||
 	    a->n_sections != b->n_sections || a->n_segments != b->n_segments)
 		return "another summary";
 	if (!a->missing != !b->missing || (a->missing && strcmp(a->missing, b->missing) != 0))

@@ -179,11 +179,11 @@ static void escapes(void)
 	send_failed(EBADMSG, ".debug_info+0x12: \033[31mred\nforged\tline");
 }
 
-static void oddities(void)
+static void warnings(void)
 {
-	struct worker_oddity m = {.count = 1, .kind = "odd\nforged\tvalue"};
+	struct worker_warning m = {.count = 1, .kind = "odd\nforged\tvalue"};
 	for (int i = 0; i < 5000; i++)
-		worker_send(WORKER_SOCKET_FD, &m.head, WORKER_ODDITY, -1);
+		worker_send(WORKER_SOCKET_FD, &m.head, WORKER_WARNING, -1);
 	send_failed(ENODATA, "nothing to tell");
 }
 
@@ -240,7 +240,7 @@ static const struct act acts[] = {
 	{"escapes", escapes},
 	{"ask-much", ask_much},
 	{"fetch-much", fetch_much},
-	{"oddities", oddities},
+	{"warnings", warnings},
 	{"descriptors", descriptors},
 	{"memory", memory},
 	{"machine-memory", machine_memory},

@@ -185,7 +185,7 @@ class WorkerTest(MountTest):
         self.assertEqual(status["state"], "failed")
         self.assertIn(".debug_info+0x12", status["reason"])
         self.assertNotIn("forged", status)
-        self.assertEqual(self.harm("oddities", errno.EIO)["state"], "failed")
+        self.assertEqual(self.harm("warnings", errno.EIO)["state"], "failed")
         self.assertIn("protocol", self.harm("descriptors", errno.EIO)["reason"])
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")

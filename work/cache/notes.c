@@ -10,7 +10,7 @@ enum { USES_MAX = 16 };
 
 #define ADA "language\tAda"
 
-void note_oddity(struct text_buf *notes, const struct worker_oddity *m)
+void note_warning(struct text_buf *notes, const struct worker_warning *m)
 {
 	if (notes->n > NOTES_MAX / 2)
 		return; /* a compromised worker could send any number of kinds */
@@ -35,7 +35,7 @@ void note_missing(struct text_buf *notes, const struct worker_missing *m)
 	text_char(notes, '\n');
 }
 
-/* Limits are staggered: oddities and missing files leave room for sections, and these for segments. */
+/* Limits are staggered: warnings and missing files leave room for sections, and these for segments. */
 void note_section(struct text_buf *notes, const struct worker_section *m)
 {
 	if (notes->n > NOTES_MAX * 3 / 4)

@@ -13,7 +13,7 @@ enum {
 	NOTES_MAX = 64 * 1024, /* bytes */
 };
 
-void note_oddity(struct text_buf *notes, const struct worker_oddity *m);
+void note_warning(struct text_buf *notes, const struct worker_warning *m);
 void note_missing(struct text_buf *notes, const struct worker_missing *m);
 void note_segment(struct text_buf *notes, const struct worker_segment *m);
 void note_section(struct text_buf *notes, const struct worker_section *m);

@@ -118,7 +118,7 @@ static int take_message(struct convert_job *job, const struct child *child, cons
 	case WORKER_FETCH: return job_fetch(job, child, &msg->fetch);
 	case WORKER_FRAGMENT: return take_fragment(job, &msg->fragment);
 	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
-	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
+	case WORKER_WARNING: note_warning(&job->notes, &msg->warning); return 0;
 	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
 	case WORKER_SECTION: note_section(&job->notes, &msg->section); return 0;
 	case WORKER_SEGMENT: note_segment(&job->notes, &msg->segment); return 0;

@@ -105,8 +105,8 @@ struct convert_options {
 	void *progress_user;
 };
 
-/* One kind of oddity met in the input, for instance "unit skipped: unknown DWARF version". */
-struct convert_oddity {
+/* One kind of warning met in the input, for instance "unit skipped: unknown DWARF version". */
+struct convert_warning {
 	const char *kind; /* static text */
 	uint64_t count;
 	char first[160]; /* where it was met first: section and offset */
@@ -140,8 +140,8 @@ struct convert_summary {
 	uint64_t output_size;
 	bool widened;  /* version 2 was written, because version 1 cannot hold the file */
 	uint64_t work; /* steps that budgets count (budget.h): the same for any number of threads */
-	struct convert_oddity *oddities; /* sorted by kind */
-	size_t n_oddities;
+	struct convert_warning *warnings; /* sorted by kind */
+	size_t n_warnings;
 	struct convert_section *sections; /* of a relocatable file: allocated ones with content */
 	size_t n_sections;
 	uint64_t sections_left_out;       /* of more than CONVERT_SECTIONS_MAX */

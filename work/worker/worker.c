@@ -21,7 +21,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_CONVERT: return sizeof(struct worker_convert);
 	case WORKER_IDENTIFY: return sizeof(struct worker_identify);
 	case WORKER_PROGRESS: return sizeof(struct worker_progress);
-	case WORKER_ODDITY: return sizeof(struct worker_oddity);
+	case WORKER_WARNING: return sizeof(struct worker_warning);
 	case WORKER_DONE: return sizeof(struct worker_done);
 	case WORKER_FAILED: return sizeof(struct worker_failed);
 	case WORKER_IDENTITY: return sizeof(struct worker_identity);
@@ -174,9 +174,9 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_CONVERT: return convert_valid(&msg->convert);
 	case WORKER_IDENTIFY: return true;
 	case WORKER_PROGRESS: return progress_valid(&msg->progress);
-	case WORKER_ODDITY:
-		return terminated(msg->oddity.kind, sizeof(msg->oddity.kind)) &&
-		       terminated(msg->oddity.first, sizeof(msg->oddity.first));
+	case WORKER_WARNING:
+		return terminated(msg->warning.kind, sizeof(msg->warning.kind)) &&
+		       terminated(msg->warning.first, sizeof(msg->warning.first));
 	case WORKER_DONE: return terminated(msg->done.arch, sizeof(msg->done.arch));
 	case WORKER_FAILED: return failed_valid(&msg->failed);
 	case WORKER_IDENTITY: return identity_valid(&msg->identity);

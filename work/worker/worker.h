@@ -8,7 +8,7 @@
  * convert: one conversion, then exit.
  *   Descriptors: 4, the output, and 5, the fragment, both empty and writable; 6, the object file; 7, if the
  * order says so, another file of the same image, with its code. In: WORKER_CONVERT. Out: any number of
- * WORKER_PROGRESS; then any number of WORKER_ODDITY, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and
+ * WORKER_PROGRESS; then any number of WORKER_WARNING, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and
  * one WORKER_DONE, or one WORKER_FAILED. Before that, at most one WORKER_FRAGMENT, after which the worker
  * leaves the fragment alone; and one request at a time: WORKER_OPEN for a file that the object file refers
  * to, or, if the order allows it, WORKER_FETCH for one from servers; each is answered with WORKER_OPENED,
@@ -75,7 +75,7 @@ enum worker_type {
 	WORKER_CONVERT = 1, /* client to worker */
 	WORKER_IDENTIFY,    /* client to worker, with one descriptor */
 	WORKER_PROGRESS,
-	WORKER_ODDITY,
+	WORKER_WARNING,
 	WORKER_DONE,
 	WORKER_FAILED,
 	WORKER_IDENTITY,
@@ -171,8 +171,8 @@ struct worker_progress {
 	uint64_t total;
 };
 
-/* One kind of oddity in the input, as in struct convert_oddity. */
-struct worker_oddity {
+/* One kind of warning in the input, as in struct convert_warning. */
+struct worker_warning {
 	struct worker_header head;
 	uint64_t count;
 	char kind[160];
@@ -355,7 +355,7 @@ union worker_message {
 	struct worker_convert convert;
 	struct worker_identify identify;
 	struct worker_progress progress;
-	struct worker_oddity oddity;
+	struct worker_warning warning;
 	struct worker_done done;
 	struct worker_failed failed;
 	struct worker_identity identity;

@@ -91,7 +91,7 @@ Options:
       --verify                derive the output's frames a second time with
                               libdwarf and report differences
       --json-summary-file=FILE
-                              write the oddities of INPUT to FILE
+                              write the warnings of INPUT to FILE
       --progress=auto|always|never
                               show progress; auto (default): on a terminal
       --recursive             INPUT is a directory: convert all object files in it

@@ -60,10 +60,10 @@ static void act(const char *word)
 	if (!strcmp(word, "progress")) {
 		m.progress.done = m.progress.total = 1;
 		say(&m.head, WORKER_PROGRESS);
-	} else if (!strcmp(word, "oddity")) {
-		m.oddity.count = 2;
-		strcpy(m.oddity.kind, "odd");
-		say(&m.head, WORKER_ODDITY);
+	} else if (!strcmp(word, "warning")) {
+		m.warning.count = 2;
+		strcpy(m.warning.kind, "odd");
+		say(&m.head, WORKER_WARNING);
 	} else if (!strcmp(word, "missing")) {
 		strcpy(m.missing.name, "other.debug");
 		say(&m.head, WORKER_MISSING);
@@ -310,7 +310,7 @@ TEST(messages)
 		{"done", "", VERDICT_READY, ""},
 		{"open fetch done", "", VERDICT_READY, ""},
 		{"progress done", "progress ", VERDICT_READY, ""},
-		{"oddity done", "", VERDICT_READY, "odd"},
+		{"warning done", "", VERDICT_READY, "odd"},
 		{"missing done", "", VERDICT_READY, "other.debug"},
 		{"section done", "", VERDICT_READY, ".init.text"},
 		{"segment done", "", VERDICT_READY, "segment"},

@@ -67,13 +67,13 @@ TEST(heads)
 			"output: out, 77 bytes of GSYM version 2: version 1 cannot hold them\n" FUNCTIONS);
 }
 
-TEST(oddities)
+TEST(warnings)
 {
-	struct convert_oddity odd[] = {{"one", 2, ".debug_info at 0x4"}, {"two", 5, ""}};
+	struct convert_warning odd[] = {{"one", 2, ".debug_info at 0x4"}, {"two", 5, ""}};
 	const struct convert_summary summary = {
-		.oddities = odd, .n_oddities = 2, .missing = (char *)"a.debug\nb\n"};
+		.warnings = odd, .n_warnings = 2, .missing = (char *)"a.debug\nb\n"};
 	check(&summary, "input: in\noutput: out, 0 bytes\n" FUNCTIONS
-			"oddities of the input: 7\n  one: 2, first: .debug_info at 0x4\n  two: 5\n"
+			"warnings of the input: 7\n  one: 2, first: .debug_info at 0x4\n  two: 5\n"
 			"missing files that the input refers to:\n  a.debug\n  b\n");
 }
 
@@ -110,7 +110,7 @@ TEST(layout)
 TEST(json)
 {
 	char path[] = "/tmp/check_summary.XXXXXX", text[1000];
-	struct convert_oddity odd[] = {{"\"one\"", 2, "x"}, {"two", 5, ""}};
+	struct convert_warning odd[] = {{"\"one\"", 2, "x"}, {"two", 5, ""}};
 	struct convert_section sections[] = {{0x10, 4, true, ".text"}, {0x20, 8, false, ".\"data"}};
 	static const struct {
 		size_t n;
@@ -130,8 +130,8 @@ TEST(json)
 	assert_true(fd >= 0);
 	close(fd);
 	for (size_t i = 0; i < 3; i++) {
-		const struct convert_summary summary = {.oddities = odd,
-							.n_oddities = rows[i].n,
+		const struct convert_summary summary = {.warnings = odd,
+							.n_warnings = rows[i].n,
 							.sections = sections,
 							.n_sections = rows[i].n,
 							.work = 9};

@@ -23,71 +23,71 @@ TEST(headers)
 	static const struct {
 		struct span bytes;
 		bool big;
-		enum oddity bad;
+		enum warning bad;
 		struct unit_header want;
 	} cases[] = {
 		{BYTES("\x08\0\0\0\4\0\x10\x20\0\0\x08\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 12, 0x2010, 11, 4, 8, 4, DW_UT_compile, 0, 0, 0, 0}},
 		{BYTES("\0\0\0\x08\0\2\0\0\x20\x10\4\0"),
 		 true,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 12, 0x2010, 11, 2, 4, 4, DW_UT_compile, 0, 0, 0, 0}},
 		{BYTES("\xff\xff\xff\xff\x0c\0\0\0\0\0\0\0\3\0\1\0\0\0\0\0\0\0\2\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 24, 1, 23, 3, 2, 8, DW_UT_compile, 0, 0, 0, 0}},
 		{BYTES("\x09\0\0\0\5\0\1\4\x10\x20\0\0\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 13, 0x2010, 12, 5, 4, 4, DW_UT_compile, 0, 0, 0, 0}},
 		{BYTES("\x11\0\0\0\5\0\4\x08\x10\x20\0\0\1\2\3\4\5\6\7\x08\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 21, 0x2010, 20, 5, 8, 4, DW_UT_skeleton, 0x0807060504030201, 0, 0, 0}},
 		{BYTES("\x11\0\0\0\5\0\5\x08\x10\x20\0\0\1\2\3\4\5\6\7\x08\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 21, 0x2010, 20, 5, 8, 4, DW_UT_split_compile, 0x0807060504030201, 0, 0, 0}},
 		/* Types: a signature, and an offset. */
 		{BYTES("\x15\0\0\0\5\0\2\x08\x10\x20\0\0\1\2\3\4\5\6\7\x08\1\2\3\4\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 25, 0x2010, 24, 5, 8, 4, DW_UT_type, 0, 0, 0, 0}},
 		{BYTES("\x15\0\0\0\5\0\6\x08\x10\x20\0\0\1\2\3\4\5\6\7\x08\1\2\3\4\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 25, 0x2010, 24, 5, 8, 4, DW_UT_split_type, 0, 0, 0, 0}},
 		{BYTES("\xff\xff\xff\xff\x1d\0\0\0\0\0\0\0\5\0\2\x08\x10\x20\0\0\0\0\0\0\1\2\3\4\5\6\7\x08\1"
 		       "\2\3\4\5\6\7\x08\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 41, 0x2010, 40, 5, 8, 8, DW_UT_type, 0, 0, 0, 0}},
 		/* Truncated: what is left is the unit. */
 		{BYTES("\x10\0\0\0\4\0\x10\x20\0\0\x08\0"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 12, 0x2010, 11, 4, 8, 4, DW_UT_compile, 0, 0, 0, 0}},
 		{BYTES("\x07\0\0\0\4\0\x10\x20\0\0\x08"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 11, 0x2010, 11, 4, 8, 4, DW_UT_compile, 0, 0, 0, 0}},
-		{BYTES("\x06\0\0\0\4\0\x10\x20\0\0\x08"), false, ODD_UNIT_HEADER, {.end = 10}},
-		{BYTES("\x08\0\0\0\1\0\0\0\0\0\x08\0"), false, ODD_UNIT_VERSION, {.end = 12}},
-		{BYTES("\x08\0\0\0\6\0\1\x08\0\0\0\0"), false, ODD_UNIT_VERSION, {.end = 12}},
-		{BYTES("\x01\0\0\0\7"), false, ODD_UNIT_HEADER, {.end = 5}},
-		{BYTES("\x08\0\0\0\4\0\0\0\0\0\3\0"), false, ODD_UNIT_HEADER, {.end = 12}},
-		{BYTES("\x08\0\0\0\4\0\0\0\0\0\0\0"), false, ODD_UNIT_HEADER, {.end = 12}},
-		{BYTES("\x08\0\0\0\5\0\0\x08\0\0\0\0"), false, ODD_UNIT_TYPE, {.end = 12}},
-		{BYTES("\x08\0\0\0\5\0\7\x08\0\0\0\0"), false, ODD_UNIT_TYPE, {.end = 12}},
+		{BYTES("\x06\0\0\0\4\0\x10\x20\0\0\x08"), false, WARN_UNIT_HEADER, {.end = 10}},
+		{BYTES("\x08\0\0\0\1\0\0\0\0\0\x08\0"), false, WARN_UNIT_VERSION, {.end = 12}},
+		{BYTES("\x08\0\0\0\6\0\1\x08\0\0\0\0"), false, WARN_UNIT_VERSION, {.end = 12}},
+		{BYTES("\x01\0\0\0\7"), false, WARN_UNIT_HEADER, {.end = 5}},
+		{BYTES("\x08\0\0\0\4\0\0\0\0\0\3\0"), false, WARN_UNIT_HEADER, {.end = 12}},
+		{BYTES("\x08\0\0\0\4\0\0\0\0\0\0\0"), false, WARN_UNIT_HEADER, {.end = 12}},
+		{BYTES("\x08\0\0\0\5\0\0\x08\0\0\0\0"), false, WARN_UNIT_TYPE, {.end = 12}},
+		{BYTES("\x08\0\0\0\5\0\7\x08\0\0\0\0"), false, WARN_UNIT_TYPE, {.end = 12}},
 		{BYTES("\x10\0\0\0\5\0\4\x08\x10\x20\0\0\1\2\3\4\5\6\7\x08"),
 		 false,
-		 ODD_COUNT,
+		 WARN_COUNT,
 		 {0, 20, 0x2010, 20, 5, 8, 4, DW_UT_skeleton, 0x0807060504030201, 0, 0, 0}},
 		{BYTES("\x0f\0\0\0\5\0\4\x08\x10\x20\0\0\1\2\3\4\5\6\7"),
 		 false,
-		 ODD_UNIT_HEADER,
+		 WARN_UNIT_HEADER,
 		 {.end = 19}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -97,7 +97,7 @@ TEST(headers)
 		assert_int_equal(u.end, cases[i].want.end);
 		assert_int_equal(cursor_off(&c), cases[i].want.end);
 		assert_true(cursor_ok(&c));
-		if (cases[i].bad == ODD_COUNT)
+		if (cases[i].bad == WARN_COUNT)
 			assert_memory_equal(&u, &cases[i].want, sizeof(u));
 	}
 }
@@ -114,7 +114,7 @@ TEST(reserved_lengths)
 	}
 	uint8_t most[] = {0xef, 0xff, 0xff, 0xff, 4, 0, 0, 0, 0, 0, 8, 0};
 	struct cursor c = cursor_new(most, sizeof(most), false);
-	assert_int_equal(unit_header_read(&c, &u), ODD_COUNT);
+	assert_int_equal(unit_header_read(&c, &u), WARN_COUNT);
 	assert_int_equal(u.end, sizeof(most));
 }
 
@@ -123,8 +123,8 @@ TEST(second_unit)
 	struct unit_header u;
 	struct cursor c =
 		over(BYTES("\x08\0\0\0\4\0\x10\x20\0\0\x08\0\x08\0\0\0\4\0\x30\x20\0\0\x08\0"), false);
-	assert_int_equal(unit_header_read(&c, &u), ODD_COUNT);
-	assert_int_equal(unit_header_read(&c, &u), ODD_COUNT);
+	assert_int_equal(unit_header_read(&c, &u), WARN_COUNT);
+	assert_int_equal(unit_header_read(&c, &u), WARN_COUNT);
 	assert_int_equal(u.off, 12);
 	assert_int_equal(u.end, 24);
 	assert_int_equal(u.die_off, 11);
@@ -346,7 +346,7 @@ TEST(far_reference)
 struct listing {
 	struct dwarf dwarf;
 	struct unit_header header;
-	struct oddities odd;
+	struct warnings warnings;
 	struct unit unit;
 	struct die die;
 	range_vec ranges;
@@ -357,7 +357,8 @@ static struct listing *listing(uint16_t version, uint8_t addr_size, struct span 
 	struct listing *l = calloc(1, sizeof(*l));
 	l->header = (struct unit_header){.version = version, .addr_size = addr_size, .off_size = 4};
 	l->dwarf.ranges = l->dwarf.rnglists = lists;
-	l->unit = (struct unit){.dwarf = &l->dwarf, .main = &l->dwarf, .header = &l->header, .odd = &l->odd};
+	l->unit = (struct unit){
+		.dwarf = &l->dwarf, .main = &l->dwarf, .header = &l->header, .warnings = &l->warnings};
 	l->unit.budget = budget_of(1000);
 	l->die.present = 1u << SLOT_RANGES;
 	l->die.attr[SLOT_RANGES] = (struct value){.class = VALUE_UINT};
@@ -372,7 +373,7 @@ static void assert_ranges(struct listing *l, size_t n, const struct range *want,
 		assert_int_equal(l->ranges.v[i].lo, want[i].lo);
 		assert_int_equal(l->ranges.v[i].hi, want[i].hi);
 	}
-	assert_int_equal(l->odd.kind[ODD_RANGES].count, odd);
+	assert_int_equal(l->warnings.kind[WARN_RANGES].count, odd);
 	vec_free(&l->ranges);
 	free(l);
 }

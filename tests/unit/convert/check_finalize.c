@@ -13,7 +13,7 @@
 struct fixture {
 	struct pool pool;
 	struct arena arena;
-	struct oddities odd;
+	struct warnings warnings;
 	record_vec records;
 	struct convert_options options;
 };
@@ -56,7 +56,7 @@ static void add(struct fixture *f, enum record_kind kind, const char *name, uint
 
 static void finalize(struct fixture *f)
 {
-	assert_int_equal(finalize_records(&f->records, &f->pool, &f->options, &f->arena, &f->odd), 0);
+	assert_int_equal(finalize_records(&f->records, &f->pool, &f->options, &f->arena, &f->warnings), 0);
 }
 
 static void assert_record(struct fixture *f, size_t i, const char *name, uint32_t line)
@@ -211,7 +211,7 @@ TEST(without_memory)
 		add(f, RECORD_LABEL, "label", 0);
 		f->records.v[4].start += 4;
 		allowed = rounds;
-		int err = finalize_records(&f->records, &f->pool, &f->options, &f->arena, &f->odd);
+		int err = finalize_records(&f->records, &f->pool, &f->options, &f->arena, &f->warnings);
 		failed = allowed < 0;
 		allowed = -1;
 		assert_int_equal(err, failed ? -ENOMEM : 0);

@@ -444,9 +444,9 @@ TEST(bounds_of_answers)
 
 TEST(texts_of_answers)
 {
-	struct worker_oddity oddity = {.head = {WORKER_ODDITY, sizeof(oddity), 0}};
-	static const struct bound of_oddity[] = {BOUND(worker_oddity, kind, 1),
-						 BOUND(worker_oddity, first, 1)};
+	struct worker_warning warning = {.head = {WORKER_WARNING, sizeof(warning), 0}};
+	static const struct bound of_warning[] = {BOUND(worker_warning, kind, 1),
+						  BOUND(worker_warning, first, 1)};
 	struct worker_done done = {.head = {WORKER_DONE, sizeof(done), 0}};
 	static const struct bound of_done[] = {BOUND(worker_done, arch, 1)};
 	struct worker_missing missing = {.head = {WORKER_MISSING, sizeof(missing), 0}};
@@ -455,7 +455,7 @@ TEST(texts_of_answers)
 	static const struct bound of_section[] = {BOUND(worker_section, name, 1)};
 	struct worker_open open = {.head = {WORKER_OPEN, sizeof(open), 0}};
 	static const struct bound of_open[] = {BOUND(worker_open, path, 1)};
-	assert_terminated(&oddity, sizeof(oddity), of_oddity, COUNT(of_oddity));
+	assert_terminated(&warning, sizeof(warning), of_warning, COUNT(of_warning));
 	assert_terminated(&done, sizeof(done), of_done, COUNT(of_done));
 	assert_terminated(&missing, sizeof(missing), of_missing, COUNT(of_missing));
 	assert_terminated(&section, sizeof(section), of_section, COUNT(of_section));

@@ -4,7 +4,7 @@
 #include "work/types/convert_types.h"
 #include "work/types/machine_fault.h"
 #include "convert/record/name_match.h"
-#include "convert/record/oddity.h"
+#include "convert/record/warning.h"
 #include "work/types/packed_name.h"
 #include "convert/record/pool.h"
 #include "convert/record/radix.h"
@@ -316,43 +316,43 @@ TEST(packed_names)
 
 TEST(first_defects)
 {
-	static struct oddities all, later, earlier;
+	static struct warnings all, later, earlier;
 	struct convert_summary summary = {0};
 	earlier.order = 3;
 	later.order = 4;
-	oddity_count(&later, ODD_STRING, ".debug_str", 0x10);
-	oddity_count(&later, ODD_STRING, ".debug_str", 0x20);
-	oddity_count(&later, ODD_OVERLAP, NULL, 0x1000);
-	oddity_count(&earlier, ODD_STRING, ".debug_line_str", 0x30);
-	oddities_merge(&all, &later);
-	assert_int_equal(all.kind[ODD_STRING].off, 0x10);
-	oddities_merge(&all, &earlier);
-	oddities_merge(&all, &(struct oddities){0});
-	oddities_merge(&all, &later);
-	assert_int_equal(oddities_report(&all, &summary), 0);
-	assert_int_equal(summary.n_oddities, 2);
-	assert_string_equal(summary.oddities[0].kind, "functions overlap");
-	assert_string_equal(summary.oddities[0].first, "0x1000");
-	assert_int_equal(summary.oddities[0].count, 2);
-	assert_string_equal(summary.oddities[1].kind, "string ignored: offset outside its section");
-	assert_string_equal(summary.oddities[1].first, ".debug_line_str+0x30");
-	assert_int_equal(summary.oddities[1].count, 5);
+	warning_count(&later, WARN_STRING, ".debug_str", 0x10);
+	warning_count(&later, WARN_STRING, ".debug_str", 0x20);
+	warning_count(&later, WARN_OVERLAP, NULL, 0x1000);
+	warning_count(&earlier, WARN_STRING, ".debug_line_str", 0x30);
+	warnings_merge(&all, &later);
+	assert_int_equal(all.kind[WARN_STRING].off, 0x10);
+	warnings_merge(&all, &earlier);
+	warnings_merge(&all, &(struct warnings){0});
+	warnings_merge(&all, &later);
+	assert_int_equal(warnings_report(&all, &summary), 0);
+	assert_int_equal(summary.n_warnings, 2);
+	assert_string_equal(summary.warnings[0].kind, "functions overlap");
+	assert_string_equal(summary.warnings[0].first, "0x1000");
+	assert_int_equal(summary.warnings[0].count, 2);
+	assert_string_equal(summary.warnings[1].kind, "string ignored: offset outside its section");
+	assert_string_equal(summary.warnings[1].first, ".debug_line_str+0x30");
+	assert_int_equal(summary.warnings[1].count, 5);
 	convert_summary_deinit(&summary);
-	assert_null(summary.oddities);
-	assert_int_equal(summary.n_oddities, 0);
+	assert_null(summary.warnings);
+	assert_int_equal(summary.n_warnings, 0);
 	convert_summary_deinit(&summary);
 }
 
 TEST(every_kind_has_a_text)
 {
-	static struct oddities all;
+	static struct warnings all;
 	struct convert_summary summary = {0};
-	for (int i = 0; i < ODD_COUNT; i++)
-		oddity_count(&all, (enum oddity)i, NULL, 0);
-	assert_int_equal(oddities_report(&all, &summary), 0);
-	assert_int_equal(summary.n_oddities, ODD_COUNT);
-	for (size_t i = 1; i < summary.n_oddities; i++)
-		assert_true(strcmp(summary.oddities[i - 1].kind, summary.oddities[i].kind) < 0);
+	for (int i = 0; i < WARN_COUNT; i++)
+		warning_count(&all, (enum warning)i, NULL, 0);
+	assert_int_equal(warnings_report(&all, &summary), 0);
+	assert_int_equal(summary.n_warnings, WARN_COUNT);
+	for (size_t i = 1; i < summary.n_warnings; i++)
+		assert_true(strcmp(summary.warnings[i - 1].kind, summary.warnings[i].kind) < 0);
 	convert_summary_deinit(&summary);
 }
 
