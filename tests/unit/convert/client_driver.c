@@ -1,7 +1,8 @@
 /*
  * Runs requests by the client of a store and its real process, for tests against servers: what it takes and
  * prints is that of engine_driver.c, and the gsym program is $GSYM_PROGRAM. "probe" waits until the client
- * knows what the server can do. Of the limits, only --whole means something here.
+ * knows what the server can do, or that nothing may be written. Of the limits, only --whole means
+ * something here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,9 @@ static void probe(struct store *store)
 		store_abilities(store, &known);
 		if (reply.err == -ENETDOWN) /* at once, since the server is not asked for a while */
 			poll(NULL, 0, 20);
-	} while (!known.is_known && monotonic_ms() < until);
+		if (monotonic_ms() >= until)
+			exit(3);
+	} while (!known.is_known && !known.is_read_only);
 	reply = (struct store_reply){.err = known.is_read_only ? -EACCES : 0};
 	printf("probe %d\n", known.has_leases);
 	print_reply(&reply, false);
