@@ -27,8 +27,7 @@
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/kept.h"
-#include "fs/images/retired.h"
+#include "fs/images/image_release.h"
 #include "fs/sys/mountpoint.h"
 
 /* Adds a source. 0 or a negative errno. */
@@ -411,7 +410,7 @@ static void setup_queue(struct gsymfs *fs)
 		.converter = &fs->converter,
 		.work = {convert_from_cache, convert_run},
 		.metrics = &fs->metrics,
-		.asking.eager = fs->options.eager,
+		.fragments.eager = fs->options.eager,
 		.idle.load_percent = fs->options.idle_load,
 		.idle.seconds = fs->options.idle_time,
 	};

@@ -154,12 +154,12 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 	}
 }
 
-void calls_wake_urgent(struct list *parked, uint64_t number, struct list *woken)
+void calls_wake_requested(struct list *parked, uint64_t number, struct list *woken)
 {
 	for (struct list *at = parked->next, *next; at != parked; at = next) {
 		next = at->next;
 		struct call *call = LIST_ENTRY(at, struct call);
-		if (call->urgent_number == number)
+		if (call->scan_request == number)
 			call_wake(call, woken);
 	}
 }

@@ -95,9 +95,9 @@ struct call {
 	 */
 	void (*pass_turn)(void *turn);
 	void *turn;
-	/* During the first scan: the number of what it asked for last; 0: it did not ask, see urgent.h. */
-	uint64_t urgent_number;
-	uint64_t urgent_what; /* a fingerprint of that */
+	/* During the first scan: the number of its last scan_request; 0: it made none. */
+	uint64_t scan_request;
+	uint64_t scan_request_text; /* a fingerprint of that */
 	enum early early;
 	struct convert_address *addresses; /* owned: wait.n_addresses of them */
 	/* What its attempts make together, see draft.h: goes with the call; or NULL. */
@@ -140,7 +140,7 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 void call_wake(struct call *call, struct list *woken);
 
 /* Moves those that asked for what has this number. */
-void calls_wake_urgent(struct list *parked, uint64_t number, struct list *woken);
+void calls_wake_requested(struct list *parked, uint64_t number, struct list *woken);
 
 /* Moves those whose addresses a worker was asked for, which is over then; @all: any with addresses. */
 void calls_wake_asked(struct list *parked, bool all, struct list *woken);

@@ -14,7 +14,7 @@
 #include "fs/call/call.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
-#include "fs/images/evicted.h"
+#include "fs/images/image_release.h"
 #include "fs/images/last_use.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
@@ -30,10 +30,10 @@ enum {
 
 void queue_deinit(struct queue *queue)
 {
-	stage_deinit(&queue->opening);
-	stage_deinit(&queue->converting);
-	elsewhere_deinit(&queue->elsewhere, queue->converter->share);
-	asking_deinit(&queue->asking);
+	revision_queue_deinit(&queue->opening);
+	revision_queue_deinit(&queue->converting);
+	remote_conversions_deinit(&queue->remote, queue->converter->share);
+	fragment_queue_deinit(&queue->fragments);
 	idle_deinit(&queue->idle);
 }
 
@@ -46,7 +46,7 @@ static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahe
 	rev->requester = uid;
 	rev->ahead = ahead;
 	rev->whole = false;
-	stage_add(&queue->opening, rev);
+	revision_queue_add(&queue->opening, rev);
 }
 
 void queue_want(struct queue *queue, struct revision *rev, uid_t uid, bool whole)
@@ -54,8 +54,8 @@ void queue_want(struct queue *queue, struct revision *rev, uid_t uid, bool whole
 	mutex_assert_held(&queue->images->lock);
 	if (rev->state == STATE_COLD && !queue->stopping)
 		begin(queue, rev, uid, true);
-	rev->whole |= whole || queue->asking.eager;
-	asking_wake(&queue->asking);
+	rev->whole |= whole || queue->fragments.eager;
+	fragment_queue_wake(&queue->fragments);
 }
 
 /* A call waits: starts the job of @rev, or moves it ahead of those that were requested ahead of need. */
@@ -71,8 +71,8 @@ static void ask(struct queue *queue, struct revision *rev, uid_t uid) REQUIRES(&
 		return;
 	list_remove(&rev->link);
 	rev->requester = uid;
-	stage_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
-	asking_wake(&queue->asking);
+	revision_queue_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
+	fragment_queue_wake(&queue->fragments);
 }
 
 /* See struct wait. */
@@ -89,16 +89,17 @@ static int park(void *object, struct call *call)
 		return -EIO;
 	ask(queue, rev, fuse_req_ctx(call->req)->uid);
 	list_append(&rev->waiters, &call->link);
-	asking_note(&queue->asking, rev, call);
+	fragment_queue_note(&queue->fragments, rev, call);
 	idle_note_wait(&queue->idle, rev);
 	return 0;
 }
 
 void queue_init(struct queue *queue)
 {
-	stage_init(&queue->opening);
-	stage_init(&queue->converting);
-	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting, &queue->elsewhere);
+	revision_queue_init(&queue->opening);
+	revision_queue_init(&queue->converting);
+	fragment_queue_init(&queue->fragments, queue->images, queue->converter, &queue->converting,
+			    &queue->remote);
 	queue->images->open = park;
 	queue->images->opener = queue;
 	idle_init(&queue->idle, queue->images);
@@ -151,8 +152,8 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	list_init(&dropped);
 	mutex_lock(&queue->images->lock);
 	fragments_drop(queue->images, rev, &dropped);
-	list_remove(&rev->link); /* of queue.asking.stage */
-	asking_wake(&queue->asking);
+	list_remove(&rev->link); /* of queue.fragments.further */
+	fragment_queue_wake(&queue->fragments);
 	if (outcome->seconds > 0)
 		rev->seconds = outcome->seconds;
 	if (outcome->adopted)
@@ -195,10 +196,10 @@ static size_t list_asked(void *user, struct convert_address *ret, size_t most)
 {
 	const struct asker *asker = user;
 	mutex_lock(&asker->queue->images->lock);
-	size_t n = asking_list(asker->rev, true, ret, most);
+	size_t n = fragment_queue_list(asker->rev, true, ret, most);
 	mutex_unlock(&asker->queue->images->lock);
 	if (!n)
-		asking_pass_on(&asker->queue->asking, asker->rev);
+		fragment_queue_pass_on(&asker->queue->fragments, asker->rev);
 	return n;
 }
 
@@ -206,8 +207,8 @@ static size_t list_asked(void *user, struct convert_address *ret, size_t most)
 static void offer_fragment(void *user, struct handle *handle)
 {
 	const struct asker *asker = user;
-	asking_answer(&asker->queue->asking, asker->rev, handle, true);
-	asking_pass_on(&asker->queue->asking, asker->rev);
+	fragment_queue_answer(&asker->queue->fragments, asker->rev, handle, true);
+	fragment_queue_pass_on(&asker->queue->fragments, asker->rev);
 }
 
 /* ---- Threads ---- */
@@ -221,14 +222,14 @@ static void begin_conversion(struct queue *queue, struct revision *rev) REQUIRES
 	atomic_store(&rev->progress, 0);
 }
 
-/* Takes the next revision of @stage; NULL when the queue is being stopped. */
-static struct revision *next(struct queue *queue, struct stage *stage)
+/* Takes the next revision of @waiting; NULL when the queue is being stopped. */
+static struct revision *next(struct queue *queue, struct revision_queue *waiting)
 {
 	struct revision *rev = NULL;
 	mutex_lock(&queue->images->lock);
-	while (!queue->stopping && !(rev = stage_take(stage)))
-		mutex_wait(&queue->images->lock, &stage->wake);
-	if (rev && stage == &queue->asking.stage)
+	while (!queue->stopping && !(rev = revision_queue_take(waiting)))
+		mutex_wait(&queue->images->lock, &waiting->wake);
+	if (rev && waiting == &queue->fragments.further)
 		rev->served = true;
 	mutex_unlock(&queue->images->lock);
 	return rev;
@@ -246,11 +247,11 @@ static void await_conversion(struct queue *queue, int64_t until) REQUIRES(&queue
 /* The next conversion: one that another host may have made by now, or a new one. NULL as of next(). */
 static struct revision *next_conversion(struct queue *queue, struct share_turn **ret_turn)
 {
-	struct elsewhere_entry entry = {.rev = NULL};
+	struct remote_conversion entry = {.rev = NULL};
 	int64_t until;
 	mutex_lock(&queue->images->lock);
-	while (!queue->stopping && !elsewhere_take(&queue->elsewhere, monotonic_ms(), &entry, &until)) {
-		entry.rev = stage_take(&queue->converting);
+	while (!queue->stopping && !remote_conversions_take(&queue->remote, monotonic_ms(), &entry, &until)) {
+		entry.rev = revision_queue_take(&queue->converting);
 		if (entry.rev) {
 			begin_conversion(queue, entry.rev);
 			break;
@@ -266,9 +267,9 @@ static void enqueue_conversion(struct queue *queue, struct revision *rev)
 {
 	mutex_lock(&queue->images->lock);
 	revision_set_state(queue->images, rev, STATE_QUEUED);
-	stage_add(&queue->converting, rev);
+	revision_queue_add(&queue->converting, rev);
 	idle_begin_demand(&queue->idle);
-	asking_wake(&queue->asking); /* a thread that only waits for addresses takes it */
+	fragment_queue_wake(&queue->fragments); /* a thread that only waits for addresses takes it */
 	mutex_unlock(&queue->images->lock);
 }
 
@@ -330,7 +331,7 @@ static bool is_wanted_whole(struct queue *queue, struct revision *rev)
 		mutex_unlock(&queue->images->lock);
 		if (whole || idle)
 			return whole;
-		asking_serve(&queue->asking, rev);
+		fragment_queue_serve(&queue->fragments, rev);
 	}
 }
 
@@ -354,12 +355,12 @@ static void finish_conversion(struct queue *queue, struct revision *rev, struct 
 /* Comes back to @rev later; addresses are answered by fragments meanwhile. False without memory. */
 static bool postpone(struct queue *queue, struct revision *rev, struct share_turn *turn, unsigned ms)
 {
-	asking_pass_on(&queue->asking, rev); /* first: once it is added, another thread may settle it */
+	fragment_queue_pass_on(&queue->fragments, rev); /* once it is added, another thread may settle it */
 	mutex_lock(&queue->images->lock);
-	bool added = elsewhere_add(&queue->elsewhere, rev, turn, monotonic_ms() + ms) == 0;
+	bool added = remote_conversions_add(&queue->remote, rev, turn, monotonic_ms() + ms) == 0;
 	atomic_store(&rev->elsewhere, added);
 	if (rev->hurried)
-		elsewhere_hurry(&queue->elsewhere, queue->converter->share, rev);
+		remote_conversions_hurry(&queue->remote, queue->converter->share, rev);
 	pthread_cond_broadcast(&queue->converting.wake);
 	mutex_unlock(&queue->images->lock);
 	return added;
@@ -501,8 +502,8 @@ static void *make_fragments(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
-	while ((rev = next(queue, &queue->asking.stage)))
-		asking_serve_converting(&queue->asking, rev);
+	while ((rev = next(queue, &queue->fragments.further)))
+		fragment_queue_serve_converting(&queue->fragments, rev);
 	return NULL;
 }
 
@@ -521,7 +522,7 @@ int queue_start(struct queue *queue, unsigned jobs)
 		err = start(queue, "open", open_images);
 	if (!err)
 		err = start(queue, "fragment", make_fragments);
-	if (!err && !queue->asking.eager)
+	if (!err && !queue->fragments.eager)
 		err = start(queue, "idle", convert_idle);
 	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
 		err = start(queue, "convert", convert_images);
@@ -534,7 +535,7 @@ void queue_stop(struct queue *queue)
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening.wake);
 	pthread_cond_broadcast(&queue->converting.wake);
-	asking_stop(&queue->asking);
+	fragment_queue_stop(&queue->fragments);
 	idle_stop(&queue->idle);
 }
 

@@ -11,10 +11,10 @@
 #include <pthread.h>
 
 #include "work/run/convert_run.h"
-#include "fs/convert/asking.h"
-#include "fs/convert/elsewhere.h"
+#include "fs/convert/fragment_queue.h"
+#include "fs/convert/remote_conversions.h"
 #include "fs/convert/idle.h"
-#include "fs/convert/stage.h"
+#include "fs/convert/revision_queue.h"
 #include "fs/images/images.h"
 
 enum { QUEUE_JOBS_MAX = 64 };
@@ -39,11 +39,11 @@ struct queue {
 	struct metrics *metrics;
 
 	/* Guarded by images->lock, as far as @stopping. */
-	struct stage opening;       /* revisions in STATE_OPENING that no thread has taken */
-	struct stage converting;    /* revisions in STATE_QUEUED */
-	struct elsewhere elsewhere; /* those that a thread took, and another host converts */
-	struct asking asking;       /* @eager is set before queue_init() */
-	struct idle idle;           /* its options are set before queue_init() */
+	struct revision_queue opening;    /* revisions in STATE_OPENING that no thread has taken */
+	struct revision_queue converting; /* revisions in STATE_QUEUED */
+	struct remote_conversions remote; /* those that a thread took, and another host converts */
+	struct fragment_queue fragments;  /* @eager is set before queue_init() */
+	struct idle idle;                 /* its options are set before queue_init() */
 	bool stopping;
 	unsigned n_threads;
 	pthread_t threads[3 + QUEUE_JOBS_MAX];

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "fs/name/stable_key.h"
+#include "fs/name/inode_key.h"
 #include "gsym/base/invariant.h"
 
 enum { FEW_MEMBERS = 4 };
@@ -127,7 +127,7 @@ static struct basename *add_name(struct images *images, const char *name) REQUIR
 		return NULL;
 	}
 	uint64_t hash = XXH3_64bits(name, strlen(name));
-	b->odd = stable_key_is_taken(&images->by_basename, hash);
+	b->odd = inode_key_is_taken(&images->by_basename, hash);
 	if (table_add(&images->by_basename, &b->table, hash)) {
 		slots_remove(&images->names, b->number);
 		basename_free(b);

@@ -8,13 +8,13 @@
 #include <xxhash.h>
 
 #include "fs/call/call.h"
-#include "fs/images/urgent.h"
+#include "fs/images/scan_request.h"
 #include "fs/images/basename.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "gsym/base/fault.h"
 #include "gsym/base/invariant.h"
 
@@ -72,7 +72,7 @@ void images_deinit(struct images *images) NOT_ANALYZED
 		revision_free(rev);
 	for (struct list *at; (at = list_take(&images->leaving));)
 		revision_free(LIST_ENTRY_OF(at, struct revision, retired));
-	urgent_clear(images);
+	scan_request_clear(images);
 	path_tree_deinit(&images->paths);
 	basenames_free(images);
 	slots_deinit(&images->all);
@@ -106,7 +106,7 @@ static struct image *add_image(struct images *images, const char *id) REQUIRES(&
 	}
 	memcpy(image->id, id, id_size);
 	uint64_t hash = XXH3_64bits(id, strlen(id));
-	stable_image_comes(images, image, hash);
+	image_choose_key(images, image, hash);
 	if (table_add(&images->by_id, &image->table, hash)) {
 		slots_remove(&images->all, image->number);
 		free(image);
@@ -385,7 +385,7 @@ static bool drop_file(struct images *images, struct image *image, const struct l
 	return !vanished || all_seen(image, l->pass);
 }
 
-/* Removes an image of which nothing is left; one that threads may still use is freed later, see retired.h. */
+/* Removes an image of which nothing is left; images_free_retired() frees one that threads may still use. */
 static void release_image(struct images *images, struct image *image) REQUIRES(&images->lock)
 {
 	if (image_is_there(image) || image->paths || image->members || image->pins || image->leaving)
@@ -393,7 +393,7 @@ static void release_image(struct images *images, struct image *image) REQUIRES(&
 	if (image->kept && vec_push(&images->leaving_images, image))
 		return; /* until the next walk */
 	image->leaving = true;
-	stable_image_goes(images, image);
+	image_retire_key(images, image);
 	images_remove_sorted(images, image);
 	table_remove(&images->by_id, &image->table);
 	slots_remove(&images->all, image->number);
@@ -614,7 +614,7 @@ void images_scanned(struct images *images, uint32_t pass, const struct scan_repo
 	images->absent = absent_errno(report->err ? report->err : report->unknown);
 	images->hashing = report->hashing;
 	images->scanned = true;
-	urgent_clear(images);
+	scan_request_clear(images);
 	calls_wake_all(&images->scan_waiters, woken);
 	if (images->found)
 		images->found(images->finder, NULL, woken);

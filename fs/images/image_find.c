@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "fs/images/other_ids.h"
-#include "fs/images/urgent.h"
+#include "fs/images/scan_request.h"
 #include "fs/name/node.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
@@ -185,14 +185,14 @@ static int park_unless(bool over, struct images *images, struct call *call) REQU
 	return 0;
 }
 
-/* Until the first scan is over; what it waits for is looked for before that, see urgent.h. */
+/* Until the first scan is over; what it waits for is looked for before that, see scan_request.h. */
 static int park_for_scan(void *object, struct call *call)
 {
 	struct images *images = object;
 	mutex_assert_held(&images->lock);
 	int err = park_unless(images->scanned, images, call);
 	if (!err && *call->wait.id)
-		urgent_add_id(images, call, call->wait.id);
+		scan_request_add_id(images, call, call->wait.id);
 	return err;
 }
 
@@ -203,7 +203,7 @@ static int park_for_path(void *object, struct call *call)
 	int err = park_unless(images->scanned, images, call);
 	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(call->ino));
 	if (!err)
-		urgent_add_path(images, call, dir ? dir->number : 0, call->name);
+		scan_request_add_path(images, call, dir ? dir->number : 0, call->name);
 	return err;
 }
 

@@ -41,7 +41,7 @@
 #include "gsym/base/hash_table.h"
 #include "gsym/render/listing.h"
 
-struct urgent;
+struct scan_request;
 struct call;
 
 /* A file of SOURCE. */
@@ -150,7 +150,7 @@ struct image {
 	bool kept;                  /* pointers to it may be used without the lock */
 	bool leaving;               /* in images.leaving_images */
 	bool touched;               /* pinned since the grace period began */
-	bool odd;                   /* its key is its number, see stable_key.h */
+	bool odd;                   /* its key is its number, see inode_key.h */
 	bool titled;                /* it has had a name of its own, see basename_add_title() */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
@@ -181,7 +181,7 @@ struct basename {
 	uint32_t number;
 	uint32_t alive; /* members that are not gone */
 	uint32_t next_position;
-	bool odd;    /* its key is its number, see stable_key.h */
+	bool odd;    /* its key is its number, see inode_key.h */
 	bool hashed; /* there are, or were, many members, and by_member has them */
 	/* Most names have one member: it and the list of it take no memory of their own. */
 	struct {
@@ -206,7 +206,7 @@ struct images {
 	struct slots revisions GUARDED_BY(&lock); /* revision */
 	struct table by_place GUARDED_BY(&lock);  /* the same, see struct revision */
 	struct list retired GUARDED_BY(&lock);    /* stale revisions */
-	struct list leaving GUARDED_BY(&lock);    /* those that can be found no more, see retired.h */
+	struct list leaving GUARDED_BY(&lock);    /* those that can be found no more, see image_release.h */
 	VEC(struct image *) leaving_images GUARDED_BY(&lock);
 	size_t leaving_begun GUARDED_BY(&lock); /* those of them that the grace period is for */
 	struct grace grace GUARDED_BY(&lock);
@@ -225,11 +225,11 @@ struct images {
 	uint64_t findings GUARDED_BY(&lock); /* calls of images_add() so far */
 	_Atomic int64_t
 		changed; /* when images or base names came, changed or went last: nanoseconds, 0: never */
-	struct list scan_waiters GUARDED_BY(&lock);  /* calls parked until it is, or until their id appears */
-	VEC(struct urgent) urgent GUARDED_BY(&lock); /* to be looked for at once, see urgent.h */
-	uint64_t urgent_numbers GUARDED_BY(&lock);   /* given out so far */
-	atomic_uint n_urgent;                        /* urgent.n, to be read without the lock */
-	struct list fragments GUARDED_BY(&lock);     /* of all revisions, the oldest first */
+	struct list scan_waiters GUARDED_BY(&lock); /* calls parked until it is, or until their id appears */
+	VEC(struct scan_request) scan_requests GUARDED_BY(&lock); /* not taken yet */
+	uint64_t scan_request_numbers GUARDED_BY(&lock);          /* given out so far */
+	atomic_uint n_scan_requests;             /* scan_requests.n, to be read without the lock */
+	struct list fragments GUARDED_BY(&lock); /* of all revisions, the oldest first */
 	size_t n_fragments GUARDED_BY(&lock), fragment_bytes GUARDED_BY(&lock);
 	size_t inputs_bytes GUARDED_BY(&lock); /* of all revisions */
 	atomic_uint converting;                /* revisions in STATE_QUEUED or STATE_CONVERTING */

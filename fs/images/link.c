@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 
 /* What a link says: how many directories up, and the id of an image. */
 struct target {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "fs/name/stable_key.h"
+#include "fs/name/inode_key.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 
@@ -24,7 +24,7 @@ void path_tree_deinit(struct path_tree *tree)
 	table_deinit(&tree->by_file);
 }
 
-/* The hash of a path: no number is in it, see stable_key.h. */
+/* The hash of a path: no number is in it, see inode_key.h. */
 static uint64_t hash_of(const struct path_tree *tree, uint32_t dir, const char *name)
 {
 	uint64_t seed = dir == PATH_NONE ? 0 : tree->dirs.v[dir]->table.hash;
@@ -113,17 +113,17 @@ bool path_file_is_fat(const struct path_tree *tree, const struct path_file *firs
 
 uint32_t path_dir_key(const struct path_dir *dir)
 {
-	return dir->parent == PATH_NONE ? 0 : stable_key(dir->table.hash, dir->odd, dir->number);
+	return dir->parent == PATH_NONE ? 0 : inode_key(dir->table.hash, dir->odd, dir->number);
 }
 
 const struct path_dir *path_dir_by_key(const struct path_tree *tree, uint32_t key)
 {
-	if (!key || key & STABLE_KEY_ODD) {
-		const struct path_dir *dir = path_tree_dir(tree, key & ~STABLE_KEY_ODD);
+	if (!key || key & INODE_KEY_ODD) {
+		const struct path_dir *dir = path_tree_dir(tree, key & ~INODE_KEY_ODD);
 		return dir && (!key || dir->odd) ? dir : NULL;
 	}
-	struct table_link *l = table_first_end(&tree->by_dir, key, STABLE_KEY_BITS);
-	for (; l; l = table_next_end(l, key, STABLE_KEY_BITS))
+	struct table_link *l = table_first_end(&tree->by_dir, key, INODE_KEY_BITS);
+	for (; l; l = table_next_end(l, key, INODE_KEY_BITS))
 		if (!TABLE_ENTRY(l, struct path_dir)->odd)
 			return TABLE_ENTRY(l, struct path_dir);
 	return NULL;
@@ -137,17 +137,17 @@ uint64_t path_file_hash(const struct path_tree *tree, const struct path_file *fi
 uint32_t path_file_key(const struct path_tree *tree, const struct path_file *file)
 {
 	const struct path_file *first = find_file(tree, file->dir, file->name);
-	return stable_key(first->table.hash, first->odd, first->number);
+	return inode_key(first->table.hash, first->odd, first->number);
 }
 
 const struct path_file *path_file_by_key(const struct path_tree *tree, uint32_t key)
 {
-	if (key & STABLE_KEY_ODD) {
-		const struct path_file *file = file_at(tree, key & ~STABLE_KEY_ODD);
+	if (key & INODE_KEY_ODD) {
+		const struct path_file *file = file_at(tree, key & ~INODE_KEY_ODD);
 		return file && file->odd ? file : NULL;
 	}
-	struct table_link *l = table_first_end(&tree->by_file, key, STABLE_KEY_BITS);
-	for (; l; l = table_next_end(l, key, STABLE_KEY_BITS))
+	struct table_link *l = table_first_end(&tree->by_file, key, INODE_KEY_BITS);
+	for (; l; l = table_next_end(l, key, INODE_KEY_BITS))
 		if (!TABLE_ENTRY(l, struct path_file)->odd)
 			return TABLE_ENTRY(l, struct path_file);
 	return NULL;
@@ -233,7 +233,7 @@ static struct path_dir *add_dir(struct path_tree *tree, uint32_t parent, const c
 	dir->depth = parent == PATH_NONE ? 0 : tree->dirs.v[parent]->depth + 1;
 	dir->name = strdup(name);
 	uint64_t hash = hash_of(tree, parent, name);
-	dir->odd = stable_key_is_taken(&tree->by_dir, hash);
+	dir->odd = inode_key_is_taken(&tree->by_dir, hash);
 	if (!dir->name || reserve_child(tree, parent) || vec_reserve(&tree->dirs, 1) ||
 	    table_add(&tree->by_dir, &dir->table, hash)) {
 		free(dir->name);
@@ -280,7 +280,7 @@ static struct path_file *add_file(struct path_tree *tree, struct path_file *last
 	file->dir = dir;
 	file->image = image;
 	uint64_t hash = hash_of(tree, dir, name);
-	file->odd = !last && stable_key_is_taken(&tree->by_file, hash);
+	file->odd = !last && inode_key_is_taken(&tree->by_file, hash);
 	if (!last && table_add(&tree->by_file, &file->table, hash)) {
 		slots_remove(&tree->files, file->number);
 		free(file);

@@ -49,7 +49,7 @@ struct path_dir {
 	VEC(struct path_child) children; /* by position */
 	uint32_t next_position;
 	uint32_t dropped; /* children that are PATH_NONE */
-	bool odd;         /* its key is its number, see stable_key.h */
+	bool odd;         /* its key is its number, see inode_key.h */
 };
 
 /* An image in a file. A file with several is a chain of these. */
@@ -63,7 +63,7 @@ struct path_file {
 	uint32_t next;     /* in the chain: its number plus one; 0: the last */
 	uint32_t like;     /* another file of that name with that image: its number plus one; 0: the last */
 	uint32_t position; /* of the first in a chain, among the children of its directory */
-	bool odd;          /* of the first in a chain: its key is its number, see stable_key.h */
+	bool odd;          /* of the first in a chain: its key is its number, see inode_key.h */
 };
 
 /* Zero-initialised is empty. */
@@ -144,7 +144,7 @@ const struct path_file *path_file_alive(const struct path_tree *tree, const stru
 const struct path_file *path_file_next(const struct path_tree *tree, const struct path_file *file);
 
 /*
- * The key of a directory, 0 of SOURCE; and of a file, which all of its chain have. See stable_key.h; the hash
+ * The key of a directory, 0 of SOURCE; and of a file, which all of its chain have. See inode_key.h; the hash
  * is that of its path.
  */
 uint32_t path_dir_key(const struct path_dir *dir);

@@ -16,7 +16,7 @@
 #include "work/run/neighbour.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "gsym/base/invariant.h"
 
 enum {
@@ -261,7 +261,7 @@ struct revision *image_revision(struct images *images, struct image *image)
 		revision_free(rev);
 		return NULL;
 	}
-	stable_version_used(image);
+	image_version_used(image);
 	image->revision = rev;
 	image->pins++;
 	image->kept = true;
@@ -274,7 +274,7 @@ struct image *images_at(const struct images *images, uint64_t ino)
 	struct image *image = ino_is_of_image(ino) ? images_by_key(images, ino_a(ino)) : NULL;
 	if (!image || !image_is_there(image) || ino_place(image_ino(image)) != ino_place(ino))
 		return NULL;
-	stable_version_used(image);
+	image_version_used(image);
 	return image;
 }
 
@@ -434,7 +434,7 @@ void revision_choose(struct images *images, struct image *image)
 	if (image->choice)
 		end_version(images, image);
 	image->choice = choice;
-	stable_next_version(image);
+	image_next_version(image);
 	images_note_change(images);
 }
 
@@ -443,7 +443,7 @@ void revision_renew(struct images *images, struct revision *rev)
 	if (rev->stale)
 		return;
 	end_version(images, rev->image);
-	stable_next_version(rev->image);
+	image_next_version(rev->image);
 }
 
 /* ---- Open images ---- */

@@ -27,7 +27,7 @@ struct revision;
 enum node_kind {
 	NODE_FIXED, /* INO_ROOT; INO_FIXED and following: see fs/tree/fixed.c; INO_BATCH and following: q, by
 		       batch_code(); INO_BUILD_ID and following */
-	/* a is the key of an image, name or path, see fs/images/stable.h; b of the first four: the version of
+	/* a is the key of an image, name or path, see inode_numbers.h; b of the first four: the version of
 	 * the image and a code */
 	NODE_IMAGE,      /* directory of an image; code: 0 */
 	NODE_IMAGE_FILE, /* code: its row, see fs/tree/fixed.c */

@@ -1,21 +1,96 @@
 #include "fs/scan/scan_pass.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/evicted.h"
+#include "fs/images/image_release.h"
+#include "fs/images/image_find.h"
 #include "fs/images/last_use.h"
+#include "fs/images/scan_request.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/recheck.h"
 #include "fs/scan/remote.h"
 #include "fs/scan/scan_look.h"
-#include "fs/scan/scan_urgent.h"
 #include "fs/scan/sweep.h"
 #include "fs/sys/metrics.h"
 
-static void finish(struct sweep *s, int err)
+/* ---- What calls ask for meanwhile ---- */
+
+/* Where SOURCE may have files by build id: it may be any of the directories down to there itself. */
+static const char *const id_places[] = {
+	"", ".build-id/", "debug/.build-id/", "lib/debug/.build-id/", "usr/lib/debug/.build-id/",
+};
+
+static const char *const id_suffixes[] = {".debug", ""};
+
+static bool is_build_id(const char *id)
+{
+	size_t n = strlen(id);
+	return n > 2 && strspn(id, "0123456789abcdef") == n;
+}
+
+static bool is_found(struct sweep *s, const char *id)
+{
+	struct images *images = s->scan->images;
+	mutex_lock(&images->lock);
+	const struct image *image = images_find(images, id);
+	bool found = image && image_is_there(image);
+	mutex_unlock(&images->lock);
+	return found;
+}
+
+static void look_at_place(struct sweep *s, const char *root, const char *place, const char *id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(id_suffixes); i++) {
+		char path[PATH_MAX];
+		int n = snprintf(path, sizeof(path), "%s%s%s%.2s/%s%s", root, *root ? "/" : "", place, id,
+				 id + 2, id_suffixes[i]);
+		if (n < (int)sizeof(path))
+			scan_look_aside(s, path);
+	}
+}
+
+static void look_for_id(struct sweep *s, const char *id)
+{
+	const struct scan *scan = s->scan;
+	for (size_t i = 0; is_build_id(id) && i < ARRAY_SIZE(id_places); i++) {
+		for (size_t k = 0; k < scan->n_roots; k++)
+			look_at_place(s, scan->roots[k].below, id_places[i], id);
+		if (is_found(s, id))
+			return;
+	}
+}
+
+/*
+ * Looks for one path or id that calls wait for, if there is any, before its turn in the walk, and resumes
+ * them. One at a time, so that the walk goes on however many calls ask.
+ */
+static void serve_request(void *user)
+{
+	struct sweep *s = user;
+	struct images *images = s->scan->images;
+	struct scan_request request;
+	struct list woken;
+	if (!scan_request_any(images) || !scan_request_take(images, &request))
+		return;
+	if (request.path)
+		scan_look_aside(s, request.path);
+	else
+		look_for_id(s, request.id);
+	list_init(&woken);
+	scan_request_done(images, &request, &woken);
+	calls_resume(&woken);
+	free(request.path);
+}
+
+/* ---- The walk ---- */
+
+static void finish_pass(struct sweep *s, int err)
 {
 	struct scan *scan = s->scan;
 	struct list woken;
@@ -50,11 +125,6 @@ static void finish(struct sweep *s, int err)
 	images_close_evicted(scan->images, scan->cache); /* other daemons evict, too */
 }
 
-static void look_for_urgent(void *user)
-{
-	scan_one_urgent(user);
-}
-
 /* One that cannot be walked leaves what it has unknown, and the others are walked. */
 static int walk_roots(struct sweep *s, const struct walk_visitor *visitor)
 {
@@ -78,7 +148,7 @@ static int walk_source(struct sweep *s)
 	if (err)
 		return err;
 	struct walk_visitor visitor = sweep_visitor(s);
-	visitor.between = look_for_urgent;
+	visitor.between = serve_request;
 	watch_cache(&scan->watch, scan->cache->dir, scan->pass);
 	watch_debug_dirs(&scan->watch, scan->search, scan->n_roots, scan->pass);
 	err = walk_roots(s, &visitor);
@@ -87,7 +157,7 @@ static int walk_source(struct sweep *s)
 	return err;
 }
 
-static void count(const struct sweep *s, int err, int64_t ms)
+static void count_pass(const struct sweep *s, int err, int64_t ms)
 {
 	struct metrics *metrics = s->scan->metrics;
 	metric_add(&metrics->scan_ms, (uint64_t)ms);
@@ -104,8 +174,8 @@ int scan_pass(struct scan *scan)
 	sweep_take_jobs(&s);
 	int err = walk_source(&s);
 	if (err != -ECANCELED) {
-		finish(&s, err);
-		count(&s, err, monotonic_ms() - start);
+		finish_pass(&s, err);
+		count_pass(&s, err, monotonic_ms() - start);
 		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
 			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %zu for their "
 			"permissions, %.2f s",

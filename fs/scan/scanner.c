@@ -11,8 +11,7 @@
 
 #include "work/os/monotonic.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/evicted.h"
-#include "fs/images/retired.h"
+#include "fs/images/image_release.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/scan_look.h"
 #include "fs/scan/scan_pace.h"

@@ -22,7 +22,7 @@
 #include "work/run/neighbour.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/evicted.h"
+#include "fs/images/image_release.h"
 #include "fs/images/last_use.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"

@@ -8,7 +8,7 @@
 
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/tree/answer_entry.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"

@@ -5,8 +5,8 @@
 #include "fs/images/basename.h"
 #include "fs/images/link.h"
 #include "fs/images/revision.h"
-#include "fs/images/stable.h"
-#include "fs/name/stable_key.h"
+#include "fs/images/inode_numbers.h"
+#include "fs/name/inode_key.h"
 #include "fs/tree/attr.h"
 
 struct fuse_entry_param entry_none(double timeout)
@@ -18,12 +18,12 @@ struct fuse_entry_param entry_none(double timeout)
 static uint32_t mount_generation(const struct tree *tree)
 {
 	uint64_t when = (uint64_t)tree->mounted_at.tv_sec * 1000000000 + (uint64_t)tree->mounted_at.tv_nsec;
-	return stable_generation(when * UINT64_C(0x9e3779b97f4a7c15));
+	return inode_generation(when * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 uint32_t fixed_generation(const struct tree *tree)
 {
-	return stable_generation(tree->images->salt);
+	return inode_generation(tree->images->salt);
 }
 
 struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *attr, uint32_t generation,
@@ -42,7 +42,7 @@ struct fuse_entry_param entry_image(const struct tree *tree, struct image *image
 {
 	struct stat st;
 	mutex_assert_held(&tree->images->lock);
-	stable_version_used(image);
+	image_version_used(image);
 	attr_image(image_source(image), image_ino(image), &st);
 	/*
 	 * Another version has another inode number. The kernel is not notified of it: that would take the

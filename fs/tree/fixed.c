@@ -25,11 +25,11 @@
 #include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/revision.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/metrics_file.h"
-#include "fs/tree/opening.h"
+#include "fs/tree/open_reply.h"
 #include "fs/tree/readme.h"
 #include "fs/tree/root_status.h"
 
@@ -87,7 +87,7 @@ static int attr_made(struct tree *tree, const struct fixed_place *at, struct sta
 
 static int open_made(struct call *call, const struct fixed_place *at)
 {
-	return open_content(call, at->node->make(tree_of(call), at->dir, NULL));
+	return open_reply_content(call, at->node->make(tree_of(call), at->dir, NULL));
 }
 
 static struct content *make_status(struct tree *tree, struct revision *dir, const struct caller *caller)
@@ -204,7 +204,8 @@ static int attr_of_stream(struct tree *tree, const struct fixed_place *at, struc
 static int open_log(struct call *call, const struct fixed_place *at)
 {
 	(void)at;
-	return open_stream(call, tree_of(call)->content->log(tree_of(call)->answers, caller_of(call->req)));
+	return open_reply_stream(call,
+				 tree_of(call)->content->log(tree_of(call)->answers, caller_of(call->req)));
 }
 
 /* ---- image.gsym ---- */
@@ -273,7 +274,7 @@ static int open_gsym(struct call *call, const struct fixed_place *at)
 {
 	struct handle *handle;
 	int err = revision_use(tree_of(call)->images, at->dir, &handle, &call->wait);
-	return err ? err : open_kept(call, (struct open_file){.handle = handle});
+	return err ? err : open_reply_kept(call, (struct open_file){.handle = handle});
 }
 
 /* ---- functions.tsv, lines.tsv, files.tsv ---- */
@@ -338,7 +339,7 @@ static int open_table(struct call *call, const struct fixed_place *at)
 		return err;
 	struct tsv_file *file = tsv_file_new(tree_of(call)->answers, fuse_req_ctx(call->req)->uid, at->dir,
 					     handle, at->node->table);
-	return file ? open_kept(call, (struct open_file){.table = file}) : -ENOMEM;
+	return file ? open_reply_kept(call, (struct open_file){.table = file}) : -ENOMEM;
 }
 
 /* ---- The table ---- */

@@ -270,8 +270,8 @@ static void work(struct exposition *out, struct tree *tree)
 			states[image_state(image)]++;
 			n_idle += image->revision && idle_is_pending(&queue->idle, image->revision);
 		}
-	pending[0] = stage_count(&queue->opening);
-	pending[1] = stage_count(&queue->converting);
+	pending[0] = revision_queue_count(&queue->opening);
+	pending[1] = revision_queue_count(&queue->converting);
 	pending[2] = background_count(&tree->answers->tables);
 	pending[3] = background_count(&tree->answers->names);
 	pending[4] = user_queues_count(&tree->runners->waiting);

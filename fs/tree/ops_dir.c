@@ -12,7 +12,7 @@
 
 #include "fs/images/basename.h"
 #include "fs/images/revision.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"

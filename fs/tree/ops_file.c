@@ -1,9 +1,9 @@
 /*
  * Opening and reading files.
  *
- * An open image.gsym, or a file made for each open (open_content()), keeps its content as it was when it was
- * opened; an open q or log keeps what was written to it. Address files need nothing: while one is open the
- * kernel does not forget it.
+ * An open image.gsym, or a file made for each open (open_reply_content()), keeps its content as it was when
+ * it was opened; an open q or log keeps what was written to it. Address files need nothing: while one is open
+ * the kernel does not forget it.
  */
 #include "fs/tree/ops.h"
 
@@ -16,7 +16,7 @@
 #include "fs/images/revision.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"
-#include "fs/tree/opening.h"
+#include "fs/tree/open_reply.h"
 #include "fs/tree/stream_size.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)
@@ -63,11 +63,12 @@ static int open_node(struct call *call)
 	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node))
 		return -ESTALE;
 	if (node.is == NODE_IS_SNAPSHOT)
-		return node.content ? open_kept(call, (struct open_file){.content = node.content}) : -ESTALE;
+		return node.content ? open_reply_kept(call, (struct open_file){.content = node.content})
+				    : -ESTALE;
 	/* Content that was dropped can only be made again from the present version. */
 	bool gone = node.content ? revision_is_expired(node.revision) : revision_is_stale(node.revision);
 	content_put(node.content);
-	return gone ? -ESTALE : open_stateless(call);
+	return gone ? -ESTALE : open_reply_stateless(call);
 }
 
 static int open_attempt(struct call *call)
@@ -80,9 +81,9 @@ static int open_attempt(struct call *call)
 	if (is_batch && !rev && !ino_is_root_batch(call->ino))
 		return -ESTALE;
 	if (is_batch)
-		return open_stream(call, tree_of(call)->content->batch(tree_of(call)->answers,
-								       rev ? rev->image : NULL, &request,
-								       caller_of(call->req)));
+		return open_reply_stream(call, tree_of(call)->content->batch(tree_of(call)->answers,
+									     rev ? rev->image : NULL,
+									     &request, caller_of(call->req)));
 	if (ino_kind(call->ino) == NODE_FIXED || ino_kind(call->ino) == NODE_IMAGE_FILE)
 		return fixed_open(call, call->ino);
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)

@@ -13,7 +13,7 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/scan/remote.h"
 #include "fs/sys/metrics.h"
 #include "fs/tree/answer_entry.h"

@@ -61,7 +61,7 @@ class HandleTest(SampleTest):
 
     def replace(self):
         """Makes a version of the image that the next daemon gives the same number: one in 32 shares five bits with one
-        before, and has a count in the 16 above them (fs/images/stable.c)."""
+        before, and has a count in the 16 above them (fs/images/inode_numbers.c)."""
         count = 1
         while count:
             before = os.stat(self.image(self.id)).st_ino

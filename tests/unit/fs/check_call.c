@@ -84,17 +84,17 @@ TEST(all)
 }
 
 /* Those that asked for the same, in their order. */
-TEST(by_urgent_number)
+TEST(by_scan_request)
 {
 	struct parked p;
 	park_all(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(p.call); i++)
-		p.call[i].urgent_number = (const uint64_t[]){7, 0, 8, 7, 7}[i];
+		p.call[i].scan_request = (const uint64_t[]){7, 0, 8, 7, 7}[i];
 	mutex_lock(&p.lock);
-	calls_wake_urgent(&p.calls, 7, &p.woken);
+	calls_wake_requested(&p.calls, 7, &p.woken);
 	expect(&p, &p.woken, CALL_TAKEN, "034");
 	expect(&p, &p.calls, CALL_PARKED, "12");
-	calls_wake_urgent(&p.calls, 9, &p.woken);
+	calls_wake_requested(&p.calls, 9, &p.woken);
 	expect(&p, &p.calls, CALL_PARKED, "12");
 	mutex_unlock(&p.lock);
 	mutex_destroy(&p.lock);

@@ -3,7 +3,7 @@
 
 #include "fs/call/runners.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

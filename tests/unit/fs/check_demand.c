@@ -7,11 +7,11 @@
 #include "work/os/monotonic.h"
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
-#include "fs/convert/asking.h"
-#include "fs/convert/elsewhere.h"
+#include "fs/convert/fragment_queue.h"
+#include "fs/convert/remote_conversions.h"
 #include "fs/convert/idle.h"
 #include "fs/convert/queue.h"
-#include "fs/convert/stage.h"
+#include "fs/convert/revision_queue.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 #include "fs/scan/scanner.h"
@@ -220,54 +220,54 @@ int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *tu
 	return hurried;
 }
 
-static void expect_due(struct elsewhere *elsewhere, int64_t now, const struct revision *rev)
+static void expect_due(struct remote_conversions *remote, int64_t now, const struct revision *rev)
 {
-	struct elsewhere_entry entry = {.rev = NULL};
+	struct remote_conversion entry = {.rev = NULL};
 	int64_t until;
-	assert_true(elsewhere_take(elsewhere, now, &entry, &until));
+	assert_true(remote_conversions_take(remote, now, &entry, &until));
 	assert_ptr_equal(entry.rev, rev);
 }
 
-static void expect_none(struct elsewhere *elsewhere, int64_t now, int64_t next)
+static void expect_none(struct remote_conversions *remote, int64_t now, int64_t next)
 {
-	struct elsewhere_entry entry;
+	struct remote_conversion entry;
 	int64_t until;
-	assert_false(elsewhere_take(elsewhere, now, &entry, &until));
+	assert_false(remote_conversions_take(remote, now, &entry, &until));
 	assert_int_equal(until, next);
 }
 
 TEST(due_first)
 {
-	struct elsewhere elsewhere = {0};
+	struct remote_conversions remote = {0};
 	struct revision revs[4];
-	expect_none(&elsewhere, INT64_MAX, INT64_MAX);
+	expect_none(&remote, INT64_MAX, INT64_MAX);
 	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
-		assert_int_equal(elsewhere_add(&elsewhere, &revs[i], NULL, (int64_t[]){30, 10, 20, 40}[i]),
-				 0);
-	expect_none(&elsewhere, 9, 10);
-	expect_due(&elsewhere, 10, &revs[1]);
-	expect_none(&elsewhere, 10, 20);
-	expect_due(&elsewhere, 100, &revs[2]);
-	expect_due(&elsewhere, 100, &revs[0]);
-	elsewhere_deinit(&elsewhere, NULL);
+		assert_int_equal(
+			remote_conversions_add(&remote, &revs[i], NULL, (int64_t[]){30, 10, 20, 40}[i]), 0);
+	expect_none(&remote, 9, 10);
+	expect_due(&remote, 10, &revs[1]);
+	expect_none(&remote, 10, 20);
+	expect_due(&remote, 100, &revs[2]);
+	expect_due(&remote, 100, &revs[0]);
+	remote_conversions_deinit(&remote, NULL);
 }
 
 /* It may become due earlier, never later, and no other with it. */
 TEST(hurry)
 {
-	struct elsewhere elsewhere = {0};
+	struct remote_conversions remote = {0};
 	struct revision revs[3];
 	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
-		assert_int_equal(elsewhere_add(&elsewhere, &revs[i], NULL, 30 + (int64_t)i), 0);
+		assert_int_equal(remote_conversions_add(&remote, &revs[i], NULL, 30 + (int64_t)i), 0);
 	hurried = 20;
-	elsewhere_hurry(&elsewhere, NULL, &revs[1]);
-	expect_none(&elsewhere, 19, 20);
+	remote_conversions_hurry(&remote, NULL, &revs[1]);
+	expect_none(&remote, 19, 20);
 	hurried = 25;
-	elsewhere_hurry(&elsewhere, NULL, &revs[1]);
-	expect_due(&elsewhere, 20, &revs[1]);
-	elsewhere_hurry(&elsewhere, NULL, &revs[1]); /* it is not there any more */
-	expect_none(&elsewhere, 29, 30);
-	elsewhere_deinit(&elsewhere, NULL);
+	remote_conversions_hurry(&remote, NULL, &revs[1]);
+	expect_due(&remote, 20, &revs[1]);
+	remote_conversions_hurry(&remote, NULL, &revs[1]); /* it is not there any more */
+	expect_none(&remote, 29, 30);
+	remote_conversions_deinit(&remote, NULL);
 }
 
 /* ---- Addresses ---- */
@@ -299,7 +299,7 @@ static void ask(struct asked *a, const unsigned n[static CALLS])
 static void expect_asked(struct asked *a, bool again, size_t most, const uint64_t *addresses)
 {
 	struct convert_address found[16];
-	size_t n = asking_list(&a->rev, again, found, most);
+	size_t n = fragment_queue_list(&a->rev, again, found, most);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(found[i].value, addresses[i]);
 	assert_int_equal(addresses[n], 0);
@@ -326,13 +326,13 @@ TEST(listed)
 	expect_asked(&a, false, 16, ADDRESSES(30, 31, 32));
 }
 
-static void note(struct asking *asking, struct asked *a, size_t call, bool whole, size_t waiting)
+static void note(struct fragment_queue *queue, struct asked *a, size_t call, bool whole, size_t waiting)
 {
-	mutex_lock(&asking->images->lock);
-	asking_note(asking, &a->rev, &a->calls[call]);
+	mutex_lock(&queue->images->lock);
+	fragment_queue_note(queue, &a->rev, &a->calls[call]);
 	assert_int_equal(a->rev.whole, whole);
-	assert_int_equal(stage_count(&asking->stage), waiting);
-	mutex_unlock(&asking->images->lock);
+	assert_int_equal(revision_queue_count(&queue->further), waiting);
+	mutex_unlock(&queue->images->lock);
 }
 
 /* A call for more than addresses, or for too many, has the image converted. */
@@ -340,51 +340,51 @@ TEST_WITH(noted, images_fixture_set_up, images_fixture_tear_down)
 {
 	struct images_fixture *f = *state;
 	const struct converter converter = {.share = NULL};
-	struct elsewhere elsewhere = {0};
-	struct stage conversions;
-	struct asking asking = {.eager = false};
+	struct remote_conversions remote = {0};
+	struct revision_queue conversions;
+	struct fragment_queue fragments = {.eager = false};
 	struct asked a;
 	ask(&a, (const unsigned[]){1, 0, 1, 1, 1});
-	stage_init(&conversions);
-	asking_init(&asking, &f->images, &converter, &conversions, &elsewhere);
-	note(&asking, &a, 0, false, 0);
+	revision_queue_init(&conversions);
+	fragment_queue_init(&fragments, &f->images, &converter, &conversions, &remote);
+	note(&fragments, &a, 0, false, 0);
 	a.rev.state = STATE_CONVERTING;
-	note(&asking, &a, 0, false, 0); /* its conversion is to answer first */
+	note(&fragments, &a, 0, false, 0); /* its conversion is to answer first */
 	a.rev.fragments_made = FRAGMENTS_MAX - 1;
 	a.rev.passed_on = true;
 	a.rev.served = true;
-	note(&asking, &a, 0, false, 0);
+	note(&fragments, &a, 0, false, 0);
 	a.rev.served = false;
 	a.rev.state = STATE_QUEUED;
-	note(&asking, &a, 0, false, 0);
+	note(&fragments, &a, 0, false, 0);
 	a.rev.state = STATE_CONVERTING;
-	note(&asking, &a, 0, false, 1);
-	note(&asking, &a, 2, false, 1); /* it waits for the thread already */
+	note(&fragments, &a, 0, false, 1);
+	note(&fragments, &a, 2, false, 1); /* it waits for the thread already */
 	a.rev.fragments_made = FRAGMENTS_MAX;
-	note(&asking, &a, 0, true, 1);
+	note(&fragments, &a, 0, true, 1);
 	a.rev.fragments_made = 0;
 	a.rev.whole = false;
-	asking.eager = true;
-	note(&asking, &a, 0, true, 1);
-	asking.eager = a.rev.whole = false;
-	note(&asking, &a, 1, true, 1);
+	fragments.eager = true;
+	note(&fragments, &a, 0, true, 1);
+	fragments.eager = a.rev.whole = false;
+	note(&fragments, &a, 1, true, 1);
 	assert_false(a.rev.hurried);
 	a.rev.whole = false;
 	a.calls[3].early = EARLY_OVER;
-	note(&asking, &a, 3, true, 1);
+	note(&fragments, &a, 3, true, 1);
 	assert_true(a.rev.hurried);
 	mutex_lock(&f->images.lock);
-	assert_ptr_equal(stage_take(&asking.stage), &a.rev);
+	assert_ptr_equal(revision_queue_take(&fragments.further), &a.rev);
 	mutex_unlock(&f->images.lock);
-	asking_deinit(&asking);
-	stage_deinit(&conversions);
-	elsewhere_deinit(&elsewhere, NULL);
+	fragment_queue_deinit(&fragments);
+	revision_queue_deinit(&conversions);
+	remote_conversions_deinit(&remote, NULL);
 }
 
 /* ---- Threads ---- */
 
 /* First what a call waits for, of each user in turn. */
-TEST(stages)
+TEST(revisions_in_a_queue)
 {
 	enum { N = 5 };
 	struct revision revs[N];
@@ -393,21 +393,21 @@ TEST(stages)
 		bool ahead;
 	} wanted[N] = {{1, true}, {1, false}, {1, false}, {2, false}, {2, true}};
 	static const size_t order[N] = {1, 3, 2, 0, 4};
-	struct stage stage;
-	stage_init(&stage);
-	assert_null(stage_take(&stage));
+	struct revision_queue queue;
+	revision_queue_init(&queue);
+	assert_null(revision_queue_take(&queue));
 	for (size_t i = 0; i < N; i++) {
 		revs[i] = (struct revision){.requester = wanted[i].uid, .ahead = wanted[i].ahead};
 		list_init(&revs[i].link);
-		stage_add(&stage, &revs[i]);
-		assert_int_equal(stage_count(&stage), i + 1);
+		revision_queue_add(&queue, &revs[i]);
+		assert_int_equal(revision_queue_count(&queue), i + 1);
 	}
 	for (size_t i = 0; i < N; i++) {
-		assert_ptr_equal(stage_take(&stage), &revs[order[i]]);
-		assert_int_equal(stage_count(&stage), N - 1 - i);
+		assert_ptr_equal(revision_queue_take(&queue), &revs[order[i]]);
+		assert_int_equal(revision_queue_count(&queue), N - 1 - i);
 	}
-	assert_null(stage_take(&stage));
-	stage_deinit(&stage);
+	assert_null(revision_queue_take(&queue));
+	revision_queue_deinit(&queue);
 }
 
 /* What was requested ahead of need waits for a thread, also when the daemon ends; nothing is kept of it. */
@@ -424,9 +424,9 @@ TEST_WITH(ended_while_waiting, images_fixture_set_up, images_fixture_tear_down)
 	queue_want(&queue, rev, OWNER, false);
 	assert_int_equal(rev->state, STATE_OPENING);
 	assert_true(rev->ahead);
-	assert_int_equal(stage_count(&queue.opening), 1);
+	assert_int_equal(revision_queue_count(&queue.opening), 1);
 	queue_want(&queue, rev, OWNER, true); /* it is under way */
-	assert_int_equal(stage_count(&queue.opening), 1);
+	assert_int_equal(revision_queue_count(&queue.opening), 1);
 	assert_true(rev->whole);
 	queue.stopping = true;
 	queue_want(&queue, late, OWNER, false);
@@ -509,7 +509,7 @@ static void begin_conversions(struct conversions *c, struct images *images)
 		.converter = &c->converter,
 		.work = {find_in_cache, run_worker},
 		.metrics = &c->metrics,
-		.asking.eager = true,
+		.fragments.eager = true,
 	};
 	c->scanner.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	assert_true(c->scanner.wake_fd >= 0);
@@ -545,7 +545,8 @@ static enum revision_state convert(struct conversions *c, struct revision *rev, 
 		list_append(&rev->waiters, &waiting_call->link);
 	queue_want(&c->queue, rev, OWNER, true);
 	while ((state = rev->state) == STATE_OPENING || state == STATE_QUEUED || state == STATE_CONVERTING)
-		assert_int_equal(mutex_wait_until(&c->queue.images->lock, &c->queue.asking.wake, &until), 0);
+		assert_int_equal(mutex_wait_until(&c->queue.images->lock, &c->queue.fragments.wake, &until),
+				 0);
 	mutex_unlock(&c->queue.images->lock);
 	return state;
 }
@@ -796,7 +797,7 @@ static void expect_start(struct images_fixture *f, bool eager, unsigned jobs, in
 			 unsigned running)
 {
 	const struct converter converter = {.share = NULL};
-	struct queue queue = {.images = &f->images, .converter = &converter, .asking.eager = eager};
+	struct queue queue = {.images = &f->images, .converter = &converter, .fragments.eager = eager};
 	queue_init(&queue);
 	threads_left = threads;
 	assert_int_equal(queue_start(&queue, jobs), err);

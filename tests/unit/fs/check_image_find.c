@@ -3,7 +3,7 @@
 
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/urgent.h"
+#include "fs/images/scan_request.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -224,44 +224,44 @@ TEST(asked_for)
 	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0555};
 	struct call a = {.ino = 0}, b = a, calls[300] = {a};
-	struct urgent urgent;
+	struct scan_request request;
 	char id[ID_TEXT_SIZE];
 	uint32_t sub = images_add_directory(&f->images, f->top, "sub", &attr);
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 	mutex_lock(&f->images.lock);
-	urgent_add_path(&f->images, &a, sub, "file");
-	urgent_add_id(&f->images, &b, A);
-	uint64_t first = a.urgent_number, second = b.urgent_number;
+	scan_request_add_path(&f->images, &a, sub, "file");
+	scan_request_add_id(&f->images, &b, A);
+	uint64_t first = a.scan_request, second = b.scan_request;
 	assert_true(first && second && first != second);
-	urgent_add_path(&f->images, &b, sub, "file");
-	assert_int_equal(b.urgent_number, first);
-	urgent_add_path(&f->images, &a, f->top, "sub");
+	scan_request_add_path(&f->images, &b, sub, "file");
+	assert_int_equal(b.scan_request, first);
+	scan_request_add_path(&f->images, &a, f->top, "sub");
 	mutex_unlock(&f->images.lock);
-	assert_true(urgent_take(&f->images, &urgent));
-	assert_string_equal(urgent.path, "sub/file");
-	assert_int_equal(urgent.number, first);
-	free(urgent.path);
-	assert_true(urgent_take(&f->images, &urgent));
-	assert_string_equal(urgent.id, A);
-	assert_true(urgent_take(&f->images, &urgent));
-	assert_string_equal(urgent.path, "sub");
-	free(urgent.path);
-	assert_false(urgent_any(&f->images) || urgent_take(&f->images, &urgent));
+	assert_true(scan_request_take(&f->images, &request));
+	assert_string_equal(request.path, "sub/file");
+	assert_int_equal(request.number, first);
+	free(request.path);
+	assert_true(scan_request_take(&f->images, &request));
+	assert_string_equal(request.id, A);
+	assert_true(scan_request_take(&f->images, &request));
+	assert_string_equal(request.path, "sub");
+	free(request.path);
+	assert_false(scan_request_any(&f->images) || scan_request_take(&f->images, &request));
 
 	mutex_lock(&f->images.lock);
-	urgent_add_path(&f->images, &a, f->top, "sub"); /* as before: it waits for the scan */
+	scan_request_add_path(&f->images, &a, f->top, "sub"); /* as before: it waits for the scan */
 	mutex_unlock(&f->images.lock);
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 	mutex_lock(&f->images.lock);
 	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
 		snprintf(id, sizeof(id), "%040x", i);
-		urgent_add_id(&f->images, &calls[i], id);
+		scan_request_add_id(&f->images, &calls[i], id);
 	}
-	assert_true(calls[255].urgent_number && !calls[256].urgent_number);
-	assert_int_equal(f->images.urgent.n, 256);
+	assert_true(calls[255].scan_request && !calls[256].scan_request);
+	assert_int_equal(f->images.scan_requests.n, 256);
 	mutex_unlock(&f->images.lock);
 	scanned(f, 0);
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 }
 
 EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

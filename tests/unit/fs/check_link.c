@@ -5,7 +5,7 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/link.h"
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -226,7 +226,7 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 	fragments_add(&f->images, idle, new_handle(), &dropped);
 	revision_set_state(&f->images, late, STATE_OPENING);
 	revision_set_state(&f->images, late, STATE_QUEUED);
-	stage_add(&p.queue.converting, late);
+	revision_queue_add(&p.queue.converting, late);
 	for (size_t i = 0; i < ARRAY_SIZE(link); i++)
 		user_queues_add(&p.runners.waiting, OWNER, &link[i], false);
 	mutex_unlock(&f->images.lock);

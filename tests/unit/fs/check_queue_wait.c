@@ -58,7 +58,7 @@ TEST(a_closed_image_is_opened)
 	assert_int_equal(park(f, &w), 0);
 	assert_ptr_equal(w.rev->waiters.next, &w.call.link);
 	assert_int_equal(w.rev->state, STATE_OPENING);
-	assert_int_equal(stage_count(&w.queue.opening), 1);
+	assert_int_equal(revision_queue_count(&w.queue.opening), 1);
 	assert_int_equal(w.rev->requester, STRANGER);
 	assert_false(w.rev->ahead);
 	assert_true(w.rev->whole);
@@ -140,7 +140,7 @@ TEST(whole)
 	assert_true(w.rev->whole);
 	end(f, &w);
 	begin(f, &w);
-	w.queue.asking.eager = true;
+	w.queue.fragments.eager = true;
 	queue_want(&w.queue, w.rev, OWNER, false);
 	assert_true(w.rev->whole);
 	end(f, &w);
@@ -174,17 +174,17 @@ TEST(needed_now)
 		queue_want(&w.queue, w.rev, OWNER, false);
 		assert_true(w.rev->ahead);
 		assert_int_equal(w.rev->requester, OWNER);
-		struct stage *stage = &w.queue.opening;
+		struct revision_queue *queue = &w.queue.opening;
 		if (converting) {
 			list_remove(&w.rev->link);
 			w.rev->state = STATE_QUEUED;
-			stage = &w.queue.converting;
-			stage_add(stage, w.rev);
+			queue = &w.queue.converting;
+			revision_queue_add(queue, w.rev);
 		}
 		assert_int_equal(park(f, &w), 0);
 		assert_false(w.rev->ahead);
 		assert_int_equal(w.rev->requester, STRANGER);
-		assert_ptr_equal(stage_take(stage), w.rev);
+		assert_ptr_equal(revision_queue_take(queue), w.rev);
 		/* It is under way: it has no place any more that could be moved. */
 		w.rev->ahead = true;
 		w.rev->requester = OWNER;
@@ -192,8 +192,8 @@ TEST(needed_now)
 		assert_int_equal(park(f, &w), 0);
 		assert_false(w.rev->ahead);
 		assert_int_equal(w.rev->requester, OWNER);
-		assert_null(stage_take(&w.queue.opening));
-		assert_null(stage_take(&w.queue.converting));
+		assert_null(revision_queue_take(&w.queue.opening));
+		assert_null(revision_queue_take(&w.queue.converting));
 		end(f, &w);
 	}
 }

@@ -8,8 +8,8 @@
 
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/retired.h"
-#include "fs/images/stable.h"
+#include "fs/images/image_release.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/getattr.h"
 #include "tests/lib/unit.h"

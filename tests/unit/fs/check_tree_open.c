@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "fs/tree/attr.h"
-#include "fs/tree/opening.h"
+#include "fs/tree/open_reply.h"
 #include "tests/lib/unit.h"
 
 /* Of files that keep nothing themselves, or what lies in the page cache. */
@@ -309,8 +309,8 @@ TEST(without_memory)
 TEST(not_made)
 {
 	struct call call = {.ino = INO_BATCH};
-	assert_int_equal(open_content(&call, NULL), -ENOMEM);
-	assert_int_equal(open_stream(&call, NULL), -ENOMEM);
+	assert_int_equal(open_reply_content(&call, NULL), -ENOMEM);
+	assert_int_equal(open_reply_stream(&call, NULL), -ENOMEM);
 	assert_int_equal(replies.n, 0);
 	assert_int_equal(open_files_count(&t.tree.open_files), 0);
 }

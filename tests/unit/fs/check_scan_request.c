@@ -3,7 +3,7 @@
 
 #include "fs/call/runners.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/urgent.h"
+#include "fs/images/scan_request.h"
 #include "tests/lib/unit.h"
 
 #include <limits.h>
@@ -16,14 +16,14 @@ enum { MOST = 256 };
 static void add_id(struct images_fixture *f, struct call *call, const char *id)
 {
 	mutex_lock(&f->images.lock);
-	urgent_add_id(&f->images, call, id);
+	scan_request_add_id(&f->images, call, id);
 	mutex_unlock(&f->images.lock);
 }
 
 static void add_path(struct images_fixture *f, struct call *call, uint32_t dir, const char *name)
 {
 	mutex_lock(&f->images.lock);
-	urgent_add_path(&f->images, call, dir, name);
+	scan_request_add_path(&f->images, call, dir, name);
 	mutex_unlock(&f->images.lock);
 }
 
@@ -31,12 +31,12 @@ static void add_path(struct images_fixture *f, struct call *call, uint32_t dir, 
 static const char *take(struct images_fixture *f, uint64_t number)
 {
 	static char text[PATH_MAX];
-	struct urgent urgent = {.path = NULL};
-	if (!urgent_take(&f->images, &urgent))
+	struct scan_request request = {.path = NULL};
+	if (!scan_request_take(&f->images, &request))
 		return "none";
-	assert_int_equal(urgent.number, number);
-	snprintf(text, sizeof(text), "%s", urgent.path ? urgent.path : urgent.id);
-	free(urgent.path);
+	assert_int_equal(request.number, number);
+	snprintf(text, sizeof(text), "%s", request.path ? request.path : request.id);
+	free(request.path);
 	return text;
 }
 
@@ -44,26 +44,26 @@ TEST(in_order)
 {
 	struct images_fixture *f = *state;
 	struct call a = {.size = 0}, b = a, c = a;
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 	assert_string_equal(take(f, 0), "none");
 	add_id(f, &a, "aa");
-	assert_true(urgent_any(&f->images));
+	assert_true(scan_request_any(&f->images));
 	add_id(f, &b, "bb");
 	add_id(f, &c, "aa"); /* is looked for already */
-	assert_int_equal(a.urgent_number, 1);
-	assert_int_equal(b.urgent_number, 2);
-	assert_int_equal(c.urgent_number, 1);
+	assert_int_equal(a.scan_request, 1);
+	assert_int_equal(b.scan_request, 2);
+	assert_int_equal(c.scan_request, 1);
 	assert_string_equal(take(f, 1), "aa");
-	assert_true(urgent_any(&f->images));
+	assert_true(scan_request_any(&f->images));
 	assert_string_equal(take(f, 2), "bb");
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 	/* Once for each call. */
 	add_id(f, &a, "aa");
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 	add_id(f, &a, "cc");
-	assert_int_equal(a.urgent_number, 3);
+	assert_int_equal(a.scan_request, 3);
 	add_id(f, &a, "aa"); /* it has asked for something else meanwhile */
-	assert_int_equal(a.urgent_number, 4);
+	assert_int_equal(a.scan_request, 4);
 	assert_string_equal(take(f, 3), "cc");
 	assert_string_equal(take(f, 4), "aa");
 }
@@ -79,7 +79,7 @@ TEST(paths)
 	add_path(f, &b, sub, "libc.so");
 	add_id(f, &c, "x"); /* an id is not the path that is spelt so */
 	add_path(f, &d, sub, "libc.so");
-	assert_int_equal(b.urgent_number, d.urgent_number);
+	assert_int_equal(b.scan_request, d.scan_request);
 	assert_string_equal(take(f, 1), "x");
 	assert_string_equal(take(f, 2), "usr/lib/libc.so");
 	assert_string_equal(take(f, 3), "x");
@@ -110,8 +110,8 @@ TEST(long_paths)
 	last[PATH_MAX - 1 - size] = 'f';
 	last[PATH_MAX - size] = 0;
 	add_path(f, &b, dir, last);
-	assert_int_equal(b.urgent_number, 0);
-	assert_false(urgent_any(&f->images));
+	assert_int_equal(b.scan_request, 0);
+	assert_false(scan_request_any(&f->images));
 }
 
 TEST(no_more_than_some)
@@ -123,17 +123,17 @@ TEST(no_more_than_some)
 	for (size_t i = 0; i <= MOST; i++) {
 		snprintf(id, sizeof(id), "%04zx", i);
 		add_id(f, &calls[i], id);
-		assert_int_equal(calls[i].urgent_number, i < MOST ? i + 1 : 0);
+		assert_int_equal(calls[i].scan_request, i < MOST ? i + 1 : 0);
 	}
 	assert_string_equal(take(f, 1), "0000");
 	add_id(f, &calls[MOST], id); /* now there is room */
-	assert_int_equal(calls[MOST].urgent_number, MOST + 1);
+	assert_int_equal(calls[MOST].scan_request, MOST + 1);
 	add_path(f, &calls[MOST + 1], f->top, "x");
-	assert_int_equal(calls[MOST + 1].urgent_number, 0);
+	assert_int_equal(calls[MOST + 1].scan_request, 0);
 	mutex_lock(&f->images.lock);
-	urgent_clear(&f->images);
+	scan_request_clear(&f->images);
 	mutex_unlock(&f->images.lock);
-	assert_false(urgent_any(&f->images));
+	assert_false(scan_request_any(&f->images));
 	assert_string_equal(take(f, 0), "none");
 }
 
@@ -143,7 +143,7 @@ TEST(done)
 	struct images_fixture *f = *state;
 	struct runners runners = {.lock = &f->images.lock};
 	struct call a = {.runners = &runners, .state = CALL_PARKED}, b = a, c = a;
-	struct urgent urgent;
+	struct scan_request request;
 	struct list woken;
 	list_init(&woken);
 	add_id(f, &a, "aa");
@@ -154,8 +154,8 @@ TEST(done)
 	list_append(&f->images.scan_waiters, &b.link);
 	list_append(&f->images.scan_waiters, &c.link);
 	mutex_unlock(&f->images.lock);
-	assert_true(urgent_take(&f->images, &urgent));
-	urgent_done(&f->images, &urgent, &woken);
+	assert_true(scan_request_take(&f->images, &request));
+	scan_request_done(&f->images, &request, &woken);
 	assert_ptr_equal(list_take(&woken), &a.link);
 	assert_ptr_equal(list_take(&woken), &c.link);
 	assert_null(list_take(&woken));

@@ -1,15 +1,191 @@
-/* Files and revisions that are gone: what is freed of them, and when. */
+/* What images give back: files that were evicted, files in memory, and revisions and images that are gone. */
 #include "images_fixture.h"
 
+#include "work/cache/publish.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/retired.h"
-#include "fs/images/stable.h"
+#include "fs/images/image_release.h"
+#include "fs/images/inode_numbers.h"
 #include "tests/lib/unit.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- Open images whose file is no longer in the cache, or could not be published ---- */
+
+static bool in_cache;
+static int publish_result;
+static struct images_fixture *reopens; /* while the cache is asked, its image is closed and opened again */
+
+bool __wrap_cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle);
+int __wrap_cache_publish_kept(struct cache *cache, const struct handle *handle);
+
+bool __wrap_cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle)
+{
+	assert_null(cache);
+	assert_non_null(key);
+	assert_null(handle->in_memory);
+	if (reopens) {
+		struct revision *rev = current(reopens);
+		mutex_lock(&reopens->images.lock);
+		handle_put(revision_set_cold(&reopens->images, rev));
+		mutex_unlock(&reopens->images.lock);
+		assert_null(make_ready(reopens, rev, new_handle()));
+	}
+	return in_cache;
+}
+
+int __wrap_cache_publish_kept(struct cache *cache, const struct handle *handle)
+{
+	assert_null(cache);
+	assert_non_null(handle->in_memory);
+	return publish_result;
+}
+
+/* The image ID, converted; @in_memory may be NULL. */
+static struct revision *open_image(struct images_fixture *f, _Atomic uint64_t *in_memory)
+{
+	struct handle *handle = new_handle();
+	handle->in_memory = in_memory;
+	handle->map_size = in_memory ? GSYM_SIZE : 0;
+	put_new(f, debug_file());
+	assert_null(make_ready(f, current(f), handle));
+	return current(f);
+}
+
+TEST(an_evicted_image_is_closed)
+{
+	struct images_fixture *f = *state;
+	struct revision *rev = open_image(f, NULL);
+	rev->fresh = false;
+	in_cache = true;
+	images_close_evicted(&f->images, NULL);
+	assert_int_equal(rev->state, STATE_READY);
+	assert_int_equal(atomic_load(&rev->handle->refs), 1);
+	in_cache = false;
+	images_close_evicted(&f->images, NULL);
+	assert_int_equal(rev->state, STATE_COLD);
+	assert_null(rev->handle);
+}
+
+TEST(one_that_was_not_used_yet_has_a_second_chance)
+{
+	struct images_fixture *f = *state;
+	struct revision *rev = open_image(f, NULL);
+	assert_true(rev->fresh);
+	in_cache = true;
+	images_close_evicted(&f->images, NULL);
+	assert_true(rev->fresh);
+	in_cache = false;
+	images_close_evicted(&f->images, NULL);
+	assert_int_equal(rev->state, STATE_READY);
+	assert_false(rev->fresh);
+	images_close_evicted(&f->images, NULL);
+	assert_int_equal(rev->state, STATE_COLD);
+}
+
+/* What was opened again while the cache was asked may be in it, and its chance is still to come. */
+TEST(one_that_was_opened_again_meanwhile_stays)
+{
+	struct images_fixture *f = *state;
+	struct revision *rev = open_image(f, NULL);
+	rev->fresh = false;
+	in_cache = false;
+	reopens = f;
+	images_close_evicted(&f->images, NULL);
+	reopens = NULL;
+	assert_int_equal(rev->state, STATE_READY);
+	assert_true(rev->fresh);
+	assert_int_equal(atomic_load(&rev->handle->refs), 1);
+}
+
+/* It is read from the cache from then on; without room there it stays in memory. */
+TEST(one_in_memory_is_closed_once_it_is_published)
+{
+	struct images_fixture *f = *state;
+	static _Atomic uint64_t in_memory = GSYM_SIZE;
+	struct revision *rev = open_image(f, &in_memory);
+	rev->fresh = false;
+	publish_result = -ENOSPC;
+	images_close_evicted(&f->images, NULL);
+	assert_int_equal(rev->state, STATE_READY);
+	assert_int_equal(in_memory, GSYM_SIZE);
+	publish_result = 0;
+	images_close_evicted(&f->images, NULL);
+	assert_int_equal(rev->state, STATE_COLD);
+	assert_int_equal(in_memory, 0);
+}
+
+/* ---- Converted files in memory: whose goes for another ---- */
+
+/* That of a file of @owner, converted to @size bytes in memory and used at @used. */
+static struct revision *keep(struct images_fixture *f, uid_t owner, size_t size, int64_t used)
+{
+	static _Atomic uint64_t sum;
+	char id[24], name[24];
+	unsigned n = (unsigned)++f->ino;
+	snprintf(id, sizeof(id), "%016x", n);
+	snprintf(name, sizeof(name), "kept%u", n);
+	put_as(f, id, WITH(program_file(SOURCE_DWARF), w.path = name, w.ino = n, w.uid = owner));
+	struct revision *rev = revision_of(f, id);
+	struct handle *handle = new_handle();
+	handle->in_memory = &sum;
+	handle->map_size = size;
+	assert_null(make_ready(f, rev, handle));
+	rev->used = used;
+	rev->fresh = false;
+	return rev;
+}
+
+static bool drop(struct images_fixture *f, uid_t owner, uint64_t size)
+{
+	return images_drop_kept(&f->images, owner, size);
+}
+
+TEST(the_least_used_in_memory_goes)
+{
+	struct images_fixture *f = *state;
+	struct revision *c = keep(f, OWNER, 10, 3), *a = keep(f, OWNER, 10, 1), *b = keep(f, OWNER, 10, 2);
+	put_new(f, debug_file());
+	assert_null(make_ready(f, current(f), new_handle())); /* in the cache, and used long ago */
+	current(f)->used = 0;
+	assert_true(drop(f, OWNER, 1));
+	assert_int_equal(a->state, STATE_COLD);
+	struct handle *used = handle_get(b->handle);
+	assert_true(drop(f, OWNER, 1));
+	assert_int_equal(b->state, STATE_READY);
+	assert_int_equal(c->state, STATE_COLD);
+	assert_false(drop(f, OWNER, 1));
+	handle_put(used);
+	b->fresh = true; /* for calls that are about to use it */
+	assert_false(drop(f, OWNER, 1));
+	b->ahead = true;
+	assert_true(drop(f, OWNER, 1));
+	assert_int_equal(current(f)->state, STATE_READY);
+}
+
+TEST(owners_have_shares_of_memory)
+{
+	struct images_fixture *f = *state;
+	struct revision *small = keep(f, STRANGER, 30, 1), *old = keep(f, OWNER, 40, 2);
+	struct revision *more = keep(f, OWNER, 40, 3);
+	/* The other one has more, also with what f is made for. */
+	assert_true(drop(f, STRANGER, 20));
+	assert_int_equal(old->state, STATE_COLD);
+	/* Who would have the most gives it, whatever others used longer ago. */
+	assert_true(drop(f, OWNER, 40));
+	assert_int_equal(more->state, STATE_COLD);
+	/* And takes nothing from one who has less. */
+	assert_false(drop(f, OWNER, 40));
+	assert_int_equal(small->state, STATE_READY);
+	assert_true(drop(f, OWNER, 20));
+	assert_int_equal(small->state, STATE_COLD);
+	assert_false(drop(f, OWNER, 1));
+}
+
+/* ---- Files and revisions that are gone: what is freed of them, and when ---- */
 
 /* What is known of all files and images together. */
 static size_t known(struct images_fixture *f)

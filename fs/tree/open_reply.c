@@ -1,4 +1,4 @@
-#include "fs/tree/opening.h"
+#include "fs/tree/open_reply.h"
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@ static int reply_open(struct call *call, struct open_file keeps)
 	return 0;
 }
 
-int open_kept(struct call *call, struct open_file keeps)
+int open_reply_kept(struct call *call, struct open_file keeps)
 {
 	call->info.keep_cache = 1;
 	return reply_open(call, keeps);
@@ -27,17 +27,17 @@ static int open_direct(struct call *call, struct open_file keeps)
 	return reply_open(call, keeps);
 }
 
-int open_content(struct call *call, struct content *content)
+int open_reply_content(struct call *call, struct content *content)
 {
 	return content ? open_direct(call, (struct open_file){.content = content}) : -ENOMEM;
 }
 
-int open_stream(struct call *call, struct stream *stream)
+int open_reply_stream(struct call *call, struct stream *stream)
 {
 	return stream ? open_direct(call, (struct open_file){.stream = stream}) : -ENOMEM;
 }
 
-int open_stateless(struct call *call)
+int open_reply_stateless(struct call *call)
 {
 	call->info.keep_cache = 1;
 	fuse_reply_open(call->req, &call->info);

@@ -1,4 +1,4 @@
-#include "fs/images/stable.h"
+#include "fs/images/inode_numbers.h"
 
 #include <xxhash.h>
 
@@ -10,7 +10,7 @@ enum {
 	COUNT_MASK = (1 << (VERSION_BITS - CHOICE_BITS)) - 1,
 };
 
-static_assert((int)STABLE_KEY_BITS == (int)PLAIN_KEY_BITS, "a plain answer's number has all of a key");
+static_assert((int)INODE_KEY_BITS == (int)PLAIN_KEY_BITS, "a plain answer's number has all of a key");
 static_assert(sizeof(((struct image *)0)->versions_used) * 8 == 1 << CHOICE_BITS, "a bit for each");
 
 static uint64_t *gone_word(const struct images *images, uint64_t hash)
@@ -18,19 +18,19 @@ static uint64_t *gone_word(const struct images *images, uint64_t hash)
 	return (uint64_t *)&images->gone[hash / 64 % ARRAY_SIZE(images->gone)];
 }
 
-void stable_image_comes(const struct images *images, struct image *image, uint64_t hash)
+void image_choose_key(const struct images *images, struct image *image, uint64_t hash)
 {
-	image->odd = stable_key_is_taken(&images->by_id, hash) || *gone_word(images, hash) >> hash % 64 & 1;
+	image->odd = inode_key_is_taken(&images->by_id, hash) || *gone_word(images, hash) >> hash % 64 & 1;
 }
 
-void stable_image_goes(struct images *images, const struct image *image)
+void image_retire_key(struct images *images, const struct image *image)
 {
 	uint64_t hash = image->table.hash;
 	if (image->kept)
 		*gone_word(images, hash) |= UINT64_C(1) << hash % 64;
 }
 
-void stable_next_version(struct image *image)
+void image_next_version(struct image *image)
 {
 	uint32_t part = image->choice & ((1 << CHOICE_BITS) - 1), count = 0;
 	if (image->versions_used >> part & 1)
@@ -38,14 +38,14 @@ void stable_next_version(struct image *image)
 	image->version = count << CHOICE_BITS | part;
 }
 
-void stable_version_used(struct image *image)
+void image_version_used(struct image *image)
 {
 	image->versions_used |= 1U << (image->version & ((1 << CHOICE_BITS) - 1));
 }
 
 uint32_t image_key(const struct image *image)
 {
-	return stable_key(image->table.hash, image->odd, image->number);
+	return inode_key(image->table.hash, image->odd, image->number);
 }
 
 /* The image with these last @bits bits of a key, @after another one or NULL; odd ones left out. */
@@ -62,9 +62,9 @@ static struct image *next_by_end(const struct images *images, struct image *afte
 
 struct image *images_by_key(const struct images *images, uint32_t key)
 {
-	if (!(key & STABLE_KEY_ODD))
-		return next_by_end(images, NULL, key, STABLE_KEY_BITS);
-	struct image *image = slots_get(&images->all, key & ~STABLE_KEY_ODD);
+	if (!(key & INODE_KEY_ODD))
+		return next_by_end(images, NULL, key, INODE_KEY_BITS);
+	struct image *image = slots_get(&images->all, key & ~INODE_KEY_ODD);
 	return image && image->odd ? image : NULL;
 }
 
@@ -90,14 +90,14 @@ uint64_t rev_ino(const struct revision *rev, enum node_kind kind, uint32_t code)
 uint32_t image_generation(const struct images *images, const struct image *image)
 {
 	const uint64_t parts[] = {image->table.hash, image->choice, images->salt};
-	return stable_generation(XXH3_64bits(parts, sizeof(parts)));
+	return inode_generation(XXH3_64bits(parts, sizeof(parts)));
 }
 
 /* ---- Names ---- */
 
 static uint32_t basename_key(const struct basename *name)
 {
-	return stable_key(name->table.hash, name->odd, name->number);
+	return inode_key(name->table.hash, name->odd, name->number);
 }
 
 uint64_t basename_ino(const struct basename *name)
@@ -108,12 +108,12 @@ uint64_t basename_ino(const struct basename *name)
 static struct basename *basename_by_key(const struct images *images, uint32_t key) REQUIRES(&images->lock)
 {
 	struct basename *name;
-	if (key & STABLE_KEY_ODD) {
-		name = slots_get(&images->names, key & ~STABLE_KEY_ODD);
+	if (key & INODE_KEY_ODD) {
+		name = slots_get(&images->names, key & ~INODE_KEY_ODD);
 		return name && name->odd ? name : NULL;
 	}
-	struct table_link *l = table_first_end(&images->by_basename, key, STABLE_KEY_BITS);
-	for (; l; l = table_next_end(l, key, STABLE_KEY_BITS))
+	struct table_link *l = table_first_end(&images->by_basename, key, INODE_KEY_BITS);
+	for (; l; l = table_next_end(l, key, INODE_KEY_BITS))
 		if (!TABLE_ENTRY(l, struct basename)->odd)
 			return TABLE_ENTRY(l, struct basename);
 	return NULL;
@@ -157,34 +157,34 @@ static uint32_t of_path(const struct images *images, uint64_t ino) REQUIRES(&ima
 	uint64_t hash = file ? path_file_hash(&images->paths, file) : 0;
 	if (file && ino_kind(ino) != NODE_PATH_FAT)
 		hash ^= images_by_key(images, ino_b(ino))->table.hash << 1;
-	return file ? stable_generation(hash) : 0;
+	return file ? inode_generation(hash) : 0;
 }
 
 static uint32_t of_name_link(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
 	const struct basename *name = basename_at(images, ino);
 	const struct image *image = images_by_key(images, ino_b(ino));
-	return name && image ? stable_generation(name->table.hash ^ image->table.hash << 1) : 0;
+	return name && image ? inode_generation(name->table.hash ^ image->table.hash << 1) : 0;
 }
 
 static uint32_t of_alias(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
 	const struct image *image = images_by_key(images, ino_a(ino));
-	return image ? stable_generation(image->table.hash) : 0;
+	return image ? inode_generation(image->table.hash) : 0;
 }
 
 static uint32_t of_name(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
 	const struct basename *name = basename_at(images, ino);
-	return name ? stable_generation(name->table.hash) : 0;
+	return name ? inode_generation(name->table.hash) : 0;
 }
 
 static uint32_t of_path_dir(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
 	if (!ino_a(ino)) /* by-path itself, as what else is in the root: fixed_generation() */
-		return stable_generation(images->salt);
+		return inode_generation(images->salt);
 	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(ino));
-	return dir ? stable_generation(dir->table.hash) : 0;
+	return dir ? inode_generation(dir->table.hash) : 0;
 }
 
 uint32_t link_generation(const struct images *images, uint64_t ino)

@@ -1,31 +1,31 @@
 /*
- * stable.h - inode numbers of images, names and paths, and the generations that go with them. A daemon
- * finds again what another one gave out, see stable_key.h. Under images.lock.
+ * inode_numbers.h - inode numbers of images, names and paths, and the generations that go with them. A daemon
+ * finds again what another one gave out, see inode_key.h. Under images.lock.
  *
  * The numbers of the directory of an image, and of what is in it, say which version of the image they are of:
  * what the kernel was told about one stays true. A version is made of the chosen files, and only if that was
  * used before in this mount, of a count.
  */
-#ifndef FS_IMAGES_STABLE_H
-#define FS_IMAGES_STABLE_H
+#ifndef FS_IMAGES_INODE_NUMBERS_H
+#define FS_IMAGES_INODE_NUMBERS_H
 
 #include "fs/images/images.h"
 #include "fs/name/node.h"
-#include "fs/name/stable_key.h"
+#include "fs/name/inode_key.h"
 
 /* ---- Images ---- */
 
 /* Before it is added to images.by_id with @hash. One that comes back after inodes below its directory were
  * known needs other numbers than it had then. */
-void stable_image_comes(const struct images *images, struct image *image, uint64_t hash)
+void image_choose_key(const struct images *images, struct image *image, uint64_t hash)
 	REQUIRES(&images->lock);
-void stable_image_goes(struct images *images, const struct image *image) REQUIRES(&images->lock);
+void image_retire_key(struct images *images, const struct image *image) REQUIRES(&images->lock);
 
 /* Image.choice is another than before, or what depends on it: the next version. */
-void stable_next_version(struct image *image);
+void image_next_version(struct image *image);
 
 /* The version may be known to the kernel from now on, or to threads without the lock. */
-void stable_version_used(struct image *image);
+void image_version_used(struct image *image);
 
 uint32_t image_key(const struct image *image);
 struct image *images_by_key(const struct images *images, uint32_t key) REQUIRES(&images->lock);
@@ -55,8 +55,8 @@ static inline struct node_id answer_id(const struct revision *rev, const struct 
 {
 	uint32_t key = ino_a(rev->ino);
 	uint64_t mixed = (stamp ^ (uint64_t)rev->stamp << 32) * UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t ino = key & STABLE_KEY_ODD ? 0 : ino_of_answer(key, request, base);
-	return (struct node_id){ino, ino ? stable_generation(mixed) : 0};
+	uint64_t ino = key & INODE_KEY_ODD ? 0 : ino_of_answer(key, request, base);
+	return (struct node_id){ino, ino ? inode_generation(mixed) : 0};
 }
 
 /* ---- Names and paths ---- */

@@ -4,9 +4,9 @@
 #include "fs/images/basename.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/retired.h"
-#include "fs/images/stable.h"
-#include "fs/name/stable_key.h"
+#include "fs/images/image_release.h"
+#include "fs/images/inode_numbers.h"
+#include "fs/name/inode_key.h"
 #include "tests/lib/unit.h"
 
 #include <setjmp.h>
@@ -97,7 +97,7 @@ static void find_two(char a[static 24], char b[static 24])
 	assert_non_null(all);
 	for (unsigned i = 0; i < COUNT; i++) {
 		name_of(i, a);
-		all[i] = (struct hashed){XXH3_64bits(a, strlen(a)) & ((1U << STABLE_KEY_BITS) - 1), i};
+		all[i] = (struct hashed){XXH3_64bits(a, strlen(a)) & ((1U << INODE_KEY_BITS) - 1), i};
 	}
 	qsort(all, COUNT, sizeof(*all), by_end);
 	unsigned i = 1;
@@ -136,9 +136,9 @@ TEST(two_with_one_key)
 	assert_ptr_equal(basename_at(&f->images, basename_ino(y)), y);
 	assert_true(y->odd && !x->odd);
 	y->odd = false; /* a number that was given to another is no name's */
-	assert_null(basename_at(&f->images, ino_make(NODE_NAME, stable_key(0, true, y->number), 0)));
+	assert_null(basename_at(&f->images, ino_make(NODE_NAME, inode_key(0, true, y->number), 0)));
 	y->odd = true;
-	assert_null(basename_at(&f->images, ino_make(NODE_NAME, stable_key(0, true, y->number + 1), 0)));
+	assert_null(basename_at(&f->images, ino_make(NODE_NAME, inode_key(0, true, y->number + 1), 0)));
 	mutex_unlock(&f->images.lock);
 	/* What is left of the two keeps its number. */
 	uint64_t ino = ino_of(f, b);

@@ -1,0 +1,44 @@
+#include "fs/convert/remote_conversions.h"
+
+#include "store/share/share_turn.h"
+
+void remote_conversions_deinit(struct remote_conversions *remote, struct share *share)
+{
+	for (size_t i = 0; i < remote->all.n; i++)
+		share_turn_end(share, remote->all.v[i].turn);
+	vec_free(&remote->all);
+}
+
+int remote_conversions_add(struct remote_conversions *remote, struct revision *rev, struct share_turn *turn,
+			   int64_t due)
+{
+	return vec_push(&remote->all, (struct remote_conversion){rev, turn, due});
+}
+
+void remote_conversions_hurry(struct remote_conversions *remote, const struct share *share,
+			      const struct revision *rev)
+{
+	for (size_t i = 0; i < remote->all.n; i++) {
+		struct remote_conversion *entry = &remote->all.v[i];
+		if (entry->rev != rev)
+			continue;
+		int64_t most = share_turn_hurry(share, entry->turn);
+		if (entry->due > most)
+			entry->due = most;
+	}
+}
+
+bool remote_conversions_take(struct remote_conversions *remote, int64_t now, struct remote_conversion *ret,
+			     int64_t *ret_until)
+{
+	struct remote_conversion *first = NULL;
+	for (size_t i = 0; i < remote->all.n; i++)
+		if (!first || remote->all.v[i].due < first->due)
+			first = &remote->all.v[i];
+	*ret_until = first ? first->due : INT64_MAX;
+	if (!first || first->due > now)
+		return false;
+	*ret = *first;
+	*first = remote->all.v[--remote->all.n];
+	return true;
+}
