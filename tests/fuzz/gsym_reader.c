@@ -5,7 +5,7 @@
 #include "gsym/gsym.h"
 #include "gsym/base/escape.h"
 #include "gsym/render/shown_names.h"
-#include "tests/unit/gsym/batch_check.h"
+#include "tests/unit/gsym/render/batch/batch_check.h"
 #include "tests/fuzz/expect.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
     no_memory.py GSYM MAKE_INPUTS ELF LIBRARY [ENGINE_DRIVER]
 
 LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fail, alone and with all after it. With ENGINE_DRIVER
-(tests/unit/convert/engine_driver.c), conversions of all formats are tried, and an engine of stores; else all other commands.
+(tests/unit/store/transfer/engine_driver.c), conversions of all formats are tried, and an engine of stores; else all other commands.
 
 Where programs are emulated (TIMES_SLOWER in the environment, by tests/hosts/run), every TIMES_SLOWER-th allocation of a command
 fails, and for the next command it is the ones after these; a line REDUCED says so.

@@ -15,7 +15,7 @@ class Machine:
     why: str
     triplet: str           # of Debian's cross compiler; that of libraries, but for i386
     loader: str            # the program interpreter, below /lib
-    filter: str            # its name for tests/unit/convert/check_call_filter.c
+    filter: str            # its name for tests/unit/work/sandbox/check_call_filter.c
     interpreter: str = ""  # qemu's name; without one the kernel of an x86-64 host runs its programs itself
     missing: tuple = ()    # packages of tests/packages that Debian has not for it
     is_32: bool = False

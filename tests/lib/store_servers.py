@@ -223,7 +223,7 @@ OF_NO_LEAK = re.compile(r"^==\d+==Unable to get registers from thread \d+\.\n?",
 
 
 class Driver:
-    """tests/unit/convert/engine_driver.c for one address."""
+    """tests/unit/store/transfer/engine_driver.c for one address."""
 
     def __init__(self, program, address, *options, env=None):
         self.program, self.address, self.options = program, address, options

@@ -4,7 +4,7 @@ Unit tests that include the header of the changed file, or name its function, or
 first, in this order.
 Then golden tests of the room, fuzzing and damaged files, and tests of mounts; of golden tests and those of mounts first
 whose scripts have the words of the changed line, its function and its file. After some of them the other unit tests.
-Last are those of the same top folder that nothing connects with the change.
+Last are those of the same wing that nothing connects with the change.
 """
 import collections
 import fnmatch
@@ -121,7 +121,7 @@ class Relevance:
 
 
 def tests_for(mutant, tests, relevance):
-    """Tests of the mapping @tests, by name, in the order in which to run them; a test has .sources (text), .suite and .unit_folder."""
+    """Tests of the mapping @tests, by name, in the order in which to run them; a test has .sources (text), .suite and .wing."""
     near = [(mentions(t.sources, mutant.name, mutant.function), n) for n, t in tests.items() if t.suite == "unit"]
     found = [n for score, n in sorted(near, key=lambda pair: -pair[0]) if score]
     prefixes = [p for p in TESTS if mutant.name.startswith(p + "/")]
@@ -139,6 +139,6 @@ def tests_for(mutant, tests, relevance):
     last = [n for n in found if tests[n].suite == "unit" and not scores[n] and not mutant.name.startswith(UNITS_FIRST)]
     first = [n for n in found if n not in late and n not in last]
     first.sort(key=lambda n: (KINDS.index(tests[n].suite), -relevance.of(mutant, n) if tests[n].suite == "golden" else 0))
-    top = mutant.name.split("/", 1)[0]
-    rest = [n for n, t in tests.items() if t.unit_folder == top and n not in found]
+    wing = mutant.name.split("/", 1)[0]
+    rest = [n for n, t in tests.items() if t.wing == wing and n not in found]
     return first + late[:EARLY] + last + late[EARLY:] + rest

@@ -17,12 +17,12 @@ SLOWER, SLACK_SECONDS = 6, 20
 LINK_FREE = ("--buildtype=plain", "-Doptimization=0", "-Ddebug=false", "-Dwarning_level=0")
 
 
-def with_fixtures(sources):
-    """The text of a unit test, and of what stands beside it and is included by it."""
+def with_fixtures(source, sources):
+    """The text of a unit test in the tree @source, and of the fixtures that it includes."""
     texts = [p.read_text() for p in sources]
     for path in sources:
-        for name in re.findall(r'^#include "(?:tests/unit/\w+/)?(\w+)\.h"', path.read_text(), re.MULTILINE):
-            texts += [p.read_text() for p in (path.parent / f"{name}.h", path.parent / f"{name}.c") if p.exists()]
+        for name in re.findall(r'^#include "(tests/unit/[\w/]+)\.h"', path.read_text(), re.MULTILINE):
+            texts += [p.read_text() for p in (source / f"{name}.h", source / f"{name}.c") if p.exists()]
     return texts
 
 
@@ -40,8 +40,9 @@ class Test:
             self.command = self.command + ["-f"]
         program, scripts = Path(self.command[0]).name, [word for word in self.command if word.endswith(".py")]
         self.script = (source / os.path.relpath(scripts[0], source)).read_text() if scripts else ""
-        sources = list(source.glob(f"tests/unit/*/{program}.c")) if self.suite == "unit" else []
-        self.sources, self.unit_folder = with_fixtures(sources), sources[0].parent.name if sources else ""
+        sources = list(source.glob(f"tests/unit/**/{program}.c")) if self.suite == "unit" else []
+        self.sources = with_fixtures(source, sources)
+        self.wing = sources[0].relative_to(source).parts[2] if sources else ""
 
 
 class Tree:

@@ -80,18 +80,15 @@ def silent_locks(texts):
 def unit_tests(root, texts):
     """Lines of unit tests, lines of their meson.build, and functions of the tree that these wrap."""
     own = set(re.findall(r"^[a-z][^=;{}#]*?\b(\w+)\([^;{}]*\)[^;{}()]*\n\{", "\n".join(text for _, text in texts), re.M))
-    lines, build, wrapped = [], [], set()
+    lines, build = [], []
     for folder, _, names in os.walk(os.path.join(root, "tests", "unit")):
         for name in names:
             path = os.path.join(folder, name)
             if name.endswith((".c", ".h")):
                 lines += open(path, encoding="utf-8")
             elif name == "meson.build":
-                text = open(path, encoding="utf-8").read()
-                build += text.splitlines()
-                wrapped |= set(re.findall(r"--wrap=(\w+)", text))
-                for names_of_loop in re.findall(r"foreach function : \[(.*?)\]", text, re.S):
-                    wrapped |= set(re.findall(r"'(\w+)'", names_of_loop))
+                build += open(path, encoding="utf-8")
+    wrapped = set(re.findall(r"\b__wrap_(\w+)\(", "".join(lines)))
     return lines, build, sorted(wrapped & own)
 
 

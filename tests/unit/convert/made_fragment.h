@@ -7,7 +7,7 @@
 #ifndef TESTS_MADE_FRAGMENT_H
 #define TESTS_MADE_FRAGMENT_H
 
-#include "tests/unit/convert/made_elf.h"
+#include "tests/unit/convert/object/elf/made_elf.h"
 
 #include <stdio.h>
 

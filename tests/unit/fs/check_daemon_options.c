@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "captured_stderr.h"
+#include "tests/unit/captured_stderr.h"
 
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"

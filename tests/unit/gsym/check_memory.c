@@ -8,7 +8,7 @@
 #include "gsym/read/reader.h"
 #include "gsym/write/copier.h"
 
-#include "sample.h"
+#include "tests/unit/gsym/sample.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/lib/unit.h"
 

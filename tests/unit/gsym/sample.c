@@ -1,4 +1,4 @@
-#include "sample.h"
+#include "tests/unit/gsym/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

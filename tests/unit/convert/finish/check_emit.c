@@ -1,0 +1,157 @@
+/* Records to a writer: the version that holds them. */
+
+#include "tests/unit/convert/record/pool_text.h"
+
+#include "convert/finish/finalize.h"
+#include "gsym/write/writer.h"
+#include "tests/lib/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FUNCTIONS = 600 }; /* several chunks */
+
+struct fixture {
+	struct pool pool;
+	record_vec records;
+	struct gsym_row rows[FUNCTIONS];
+	void *data;
+	size_t size;
+};
+
+/* Functions of 16 bytes with a line each; every other one has the record of the one before it. */
+static int setup(void **state)
+{
+	static const char *const names[] = {"even", "odd", "third"};
+	struct fixture *f = calloc(1, sizeof(*f));
+	*state = f;
+	if (!f || pool_init(&f->pool))
+		return -1;
+	uint32_t file;
+	struct pool_file path = {pool_text(&f->pool, "/src"), pool_text(&f->pool, "a.c")};
+	assert_int_equal(pool_add_file(&f->pool, path, &file), 0);
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		f->rows[i] = (struct gsym_row){0, file, 1 + i / 2};
+		struct func_record r = {.start = 0x1000 + 16 * i, .end = 0x1010 + 16 * i, .bare = NO_STRING};
+		r.name = pool_text(&f->pool, names[i / 2 % 3]);
+		r.rows = &f->rows[i];
+		r.n_rows = 1;
+		assert_int_equal(vec_push(&f->records, r), 0);
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	pool_deinit(&f->pool);
+	vec_free(&f->records);
+	free(f->data);
+	free(f);
+	return 0;
+}
+
+static struct gsym_writer *new_writer(uint16_t version)
+{
+	const struct gsym_writer_options options = {.struct_size = sizeof(options), .version = version};
+	struct gsym_writer *w;
+	assert_int_equal(gsym_writer_new(&options, &w, NULL), 0);
+	assert_int_equal(writer_save_space(w), 0);
+	return w;
+}
+
+static void finish(struct fixture *f, struct gsym_writer *w)
+{
+	free(f->data);
+	assert_int_equal(gsym_writer_finish_memory(w, &f->data, &f->size, NULL), 0);
+	gsym_writer_free(w);
+}
+
+/* The bytes that a writer of @version makes. */
+static size_t plain(struct fixture *f, uint16_t version, void **ret)
+{
+	struct gsym_writer *w = new_writer(version);
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, NULL), 0);
+	finish(f, w);
+	*ret = f->data;
+	f->data = NULL;
+	return f->size;
+}
+
+/* The same for one that may choose. */
+static void choose(struct fixture *f, uint64_t v1_most, uint64_t *ret_last)
+{
+	struct gsym_writer *w = new_writer(1);
+	struct layout layout;
+	writer_choose_version(w, v1_most);
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, NULL), 0);
+	assert_int_equal(writer_layout(w, &layout, NULL), 0);
+	*ret_last = layout.off[GlobalInfo_FunctionInfo] + w->last_record;
+	finish(f, w);
+}
+
+static void expect(struct fixture *f, uint16_t version)
+{
+	void *state, *want;
+	assert_int_equal(setup(&state), 0);
+	size_t size = plain(state, version, &want);
+	assert_int_equal(f->size, size);
+	assert_memory_equal(f->data, want, size);
+	free(want);
+	teardown(&state);
+}
+
+TEST(version_1_if_it_holds_them)
+{
+	struct fixture *f = *state;
+	uint64_t last;
+	choose(f, UINT32_MAX, &last);
+	expect(f, 1);
+}
+
+/* Where the last record of these functions begins. */
+static uint64_t last_record(void)
+{
+	void *other;
+	uint64_t last;
+	assert_int_equal(setup(&other), 0);
+	choose(other, UINT32_MAX, &last);
+	teardown(&other);
+	return last;
+}
+
+TEST(version_2_if_records_are_beyond)
+{
+	struct fixture *f = *state;
+	uint64_t ignored;
+	choose(f, last_record() - 1, &ignored);
+	expect(f, 2);
+}
+
+TEST(version_1_up_to_the_limit)
+{
+	struct fixture *f = *state;
+	uint64_t last = last_record(), again;
+	choose(f, last, &again);
+	assert_int_equal(last, again);
+	expect(f, 1);
+}
+
+TEST(version_2_if_strings_are_beyond)
+{
+	struct fixture *f = *state;
+	uint64_t last;
+	choose(f, 8, &last);
+	expect(f, 2);
+}
+
+TEST(a_version_that_was_asked_for_stays)
+{
+	struct fixture *f = *state;
+	struct gsym_writer *w = new_writer(1);
+	w->v1_most = 8;
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, NULL), -EOVERFLOW);
+	gsym_writer_free(w);
+}
+
+EACH_TEST(setup, teardown)

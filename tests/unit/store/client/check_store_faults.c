@@ -1,0 +1,450 @@
+/* The client of a store whose process is stopped, killed, or cannot be started: no caller waits for it. */
+#include "tests/unit/store/client/store_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/lib/unit.h"
+#include "work/os/monotonic.h"
+#include "store/client/lease.h"
+#include "store/client/store_call.h"
+#include "store/client/store_process.h"
+#include "gsym/base/vec.h"
+
+/* Polls that do not wait, of all threads. */
+static atomic_uint hurried;
+
+int __real_poll(struct pollfd *fds, nfds_t n, int ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	atomic_fetch_add(&hurried, !ms);
+	return __real_poll(fds, n, ms);
+}
+
+static bool has_no_threads;
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	return has_no_threads ? EAGAIN : __real_pthread_create(ret, attr, run, arg);
+}
+
+/* A store whose process runs, and is stopped now. */
+static pid_t open_stopped(struct fixture *f)
+{
+	struct store_abilities known;
+	fixture_open(f);
+	do {
+		assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+		store_abilities(f->store, &known);
+	} while (!known.is_known);
+	pid_t pid = store_process();
+	stop_process(pid);
+	return pid;
+}
+
+static struct store_call *begin(struct store *store, int fd, unsigned ms)
+{
+	const struct store_request request = {
+		.operation = STORE_GET, .name = "x", .fd = fd, .size = 100, .ms = ms};
+	int err = 0;
+	struct store_call *ret = store_start(store, &request, &err);
+	assert_int_equal(err, 0);
+	assert_non_null(ret);
+	return ret;
+}
+
+static unsigned count_descriptors(void)
+{
+	unsigned n = 0;
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Begins requests, and waits until they are sent: the client then closes its copies of the file. */
+static void begin_and_send(struct store *store, int fd, struct store_call **ret, unsigned n)
+{
+	const unsigned before = count_descriptors();
+	for (unsigned i = 0; i < n; i++)
+		ret[i] = begin(store, fd, 0);
+	while (count_descriptors() > before + n) /* each keeps the one that is to be waited for */
+		poll(NULL, 0, 1);
+}
+
+static int result(struct store_call *call)
+{
+	struct store_reply reply;
+	struct pollfd end = {.fd = store_call_fd(call), .events = POLLIN};
+	assert_true(store_wait(call, monotonic_ms() + SOON_MS, &reply));
+	assert_int_equal(poll(&end, 1, 0), 1); /* both ways to wait agree */
+	store_call_end(call);
+	return reply.err;
+}
+
+/* The process ends in the middle: a failure, and the next request finds another process. */
+TEST(killed)
+{
+	struct fixture f;
+	struct store_call *calls[5];
+	int fd = file_of("", 0);
+	pid_t pid = open_stopped(&f);
+	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
+	assert_false(store_has_begun(calls[0]));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(result(calls[i]), -EREMOTEIO);
+	/* However many were under way: one failure, which opens no breaker. */
+	assert_true(store_is_up(f.store));
+	assert_int_equal(get(f.store, "x", 100, fd, NULL), 0);
+	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Another directory takes the place of the store's: each request says so, and the next is for the new one. */
+TEST(replaced)
+{
+	struct fixture f;
+	struct store_call *calls[5];
+	char away[512];
+	int fd = file_of("", 0);
+	pid_t pid = open_stopped(&f);
+	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
+	snprintf(away, sizeof(away), "%s.away", f.directory);
+	assert_int_equal(rename(f.directory, away), 0);
+	assert_int_equal(mkdir(f.directory, 0700), 0);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct store_reply reply;
+		assert_true(store_wait(calls[i], monotonic_ms() + SOON_MS, &reply));
+		assert_string_equal(reply.text, "the directory was replaced or removed");
+		assert_int_equal(result(calls[i]), -EREMOTEIO);
+	}
+	assert_true(store_is_up(f.store)); /* one failure */
+	assert_int_equal(get(f.store, "x", 100, fd, NULL), -ENOENT);
+	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+	remove_all(away);
+}
+
+/* One that crashes each time is left alone. */
+TEST(crashes)
+{
+	struct fixture f;
+	int fd = file_of("", 0);
+	char text[400];
+	fixture_open(&f);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+		stop_process(store_process());
+		struct store_call *call;
+		begin_and_send(f.store, fd, &call, 1);
+		kill(store_process(), SIGKILL);
+		assert_int_equal(result(call), -EREMOTEIO);
+		if (i < 2)
+			assert_int_equal(f.counters.breaker_opened, 0);
+	}
+	/* The successes between them keep it closed: it is not three in a row. */
+	assert_true(store_is_up(f.store));
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_string_equal(text, "closed");
+	close(fd);
+	fixture_close(&f);
+}
+
+/* While the process says nothing requests end in their time, and it is replaced in the end. */
+TEST(stopped)
+{
+	struct fixture f;
+	struct store_reply reply;
+	int fd = file_of("", 0);
+	pid_t pid = open_stopped(&f);
+	struct store_call *late = begin(f.store, fd, 100), *left = begin(f.store, fd, 0);
+	assert_false(store_wait(left, monotonic_ms() + 10, &reply)); /* a caller may wait as it likes */
+	store_call_end(left);
+	assert_int_equal(result(late), -ETIMEDOUT);
+	/* The one that is left may be overdue by then, on a busy machine. */
+	assert_in_range(f.counters.requests[STORE_GET][STORE_LATE], 1, 2);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE] +
+				 f.counters.requests[STORE_GET][STORE_CANCELED],
+			 2);
+	assert_int_equal(kill(pid, 0), 0);
+	/* It waits until the process that owes an answer is killed, and another one has started. */
+	struct store_call *next = begin(f.store, fd, 0);
+	int err = result(next);
+	if (err && err != -ETIMEDOUT)
+		fail_msg("%s", strerror(-err));
+	while (get(f.store, "x", 100, fd, NULL) != 0)
+		poll(NULL, 0, 10); /* on a slow machine the breaker has opened meanwhile */
+	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Requests that are not sent yet end in their time; until then their thread sleeps. */
+TEST(queued)
+{
+	struct fixture f;
+	struct store_call *sent[WORKER_STORE_TRANSFERS], *late[3];
+	int fd = file_of("", 0);
+	open_stopped(&f);
+	begin_and_send(f.store, fd, sent, ARRAY_SIZE(sent));
+	atomic_store(&hurried, 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(late); i++)
+		late[i] = begin(f.store, fd, 300 - 100 * i);
+	for (unsigned i = ARRAY_SIZE(late); i-- > 0;)
+		assert_int_equal(result(late[i]), -ETIMEDOUT);
+	assert_in_range(atomic_load(&hurried), 0, 30);
+	for (size_t i = 0; i < ARRAY_SIZE(sent); i++)
+		store_call_end(sent[i]);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* A client that ends does not wait for a process that is stopped. */
+TEST(closes)
+{
+	struct fixture f;
+	struct store_reply reply;
+	struct store_call *calls[20];
+	int fd = file_of("", 0);
+	open_stopped(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = begin(f.store, fd, 0);
+	store_close(f.store);
+	f.store = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		assert_true(store_wait(calls[i], 0, &reply));
+		assert_int_equal(reply.err, -ECANCELED);
+		store_call_end(calls[i]);
+	}
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Nor does one that cancels its requests, of which only so many are kept. */
+TEST(queue)
+{
+	struct fixture f;
+	struct store_call *calls[STORE_QUEUE_MAX];
+	int err = 0, fd = file_of("", 0);
+	pid_t pid = open_stopped(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = begin(f.store, fd, 0);
+	const struct store_request request = {.operation = STORE_HEAD, .name = "x"};
+	assert_null(store_start(f.store, &request, &err));
+	assert_int_equal(err, -EBUSY);
+	const size_t half = ARRAY_SIZE(calls) / 2; /* those after it were not sent yet */
+	for (size_t i = half; i < ARRAY_SIZE(calls); i++)
+		store_call_end(calls[i]);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (size_t i = 0; i < half; i++)
+		assert_int_equal(result(calls[i]), 0);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], STORE_QUEUE_MAX / 2);
+	/* The slots of those that were cancelled are free again. */
+	assert_int_equal(head(f.store, "x", NULL), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Callers that find another way before an answer comes: a server that makes them is not asked any more. */
+TEST(overdue)
+{
+	struct fixture f;
+	int fd = file_of("", 0);
+	pid_t pid = open_stopped(&f);
+	for (unsigned i = 0; i < 3; i++) {
+		struct store_reply reply;
+		struct store_call *call;
+		assert_true(store_is_up(f.store));
+		begin_and_send(f.store, fd, &call, 1); /* from then on the server has the request */
+		assert_false(store_wait(call, monotonic_ms() + LEASE_HEDGE_MS, &reply));
+		store_call_end(call);
+	}
+	assert_false(store_is_up(f.store));
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE], 3);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* The same if they do not wait for so long: the server has its time all the same. */
+TEST(cut_short)
+{
+	struct fixture f;
+	int fd = file_of("", 0);
+	char text[400];
+	pid_t pid = open_stopped(&f);
+	/* One after the other; more than three if it takes this machine longer to find them overdue. */
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && store_is_up(f.store); i++) {
+		struct store_call *call;
+		begin_and_send(f.store, fd, &call, 1);
+		store_call_end(call);
+		poll(NULL, 0, 2 * LEASE_HEDGE_MS);
+	}
+	for (int64_t until = monotonic_ms() + SOON_MS; store_is_up(f.store);) {
+		assert_true(monotonic_ms() < until);
+		poll(NULL, 0, 1);
+	}
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_non_null(strstr(text, "no answer in time"));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Those that a server has at the same time are one failure, however many they are. */
+TEST(overdue_together)
+{
+	struct fixture f;
+	struct store_call *calls[5];
+	struct store_reply reply;
+	int fd = file_of("", 0);
+	pid_t pid = open_stopped(&f);
+	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
+	assert_false(store_wait(calls[0], monotonic_ms() + LEASE_HEDGE_MS, &reply));
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		store_call_end(calls[i]);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE], 1);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], ARRAY_SIZE(calls) - 1);
+	assert_true(store_is_up(f.store));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* A server that answers others in time is not too slow, but has much to do. */
+TEST(busy)
+{
+	struct store store = {.prompt = 0};
+	struct flight early = {.sent = 1000}, next = {.sent = 1000 + LEASE_HEDGE_MS};
+	mutex_init(&store.lock, LOCK_STORE);
+	mutex_lock(&store.lock);
+	store.prompt = 1001;
+	assert_false(store_is_too_slow(&store, &early, 1000 + LEASE_HEDGE_MS));
+	assert_true(store_is_too_slow(&store, &early, 1001 + LEASE_HEDGE_MS));
+	assert_false(store_is_too_slow(&store, &early, 1002 + LEASE_HEDGE_MS));
+	assert_false(store_is_too_slow(&store, &next, 1000 + 2 * LEASE_HEDGE_MS)); /* sent before that */
+	next.sent = 1001 + LEASE_HEDGE_MS;
+	assert_true(store_is_too_slow(&store, &next, 1001 + 2 * LEASE_HEDGE_MS));
+	mutex_unlock(&store.lock);
+	mutex_destroy(&store.lock);
+}
+
+/* Started before the first request, so that this waits for neither the process nor what it finds out. */
+TEST(prepared)
+{
+	struct fixture f;
+	struct store_abilities can = {.is_known = false};
+	fixture_open(&f);
+	store_prepare(f.store);
+	for (int64_t until = monotonic_ms() + SOON_MS; !can.is_known; poll(NULL, 0, 1)) {
+		assert_true(monotonic_ms() < until);
+		store_abilities(f.store, &can);
+	}
+	assert_true(can.has_leases);
+	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	fixture_close(&f);
+}
+
+/* That no thread can be started is a fault of this machine: not "another host was first", as -EAGAIN says. */
+TEST(no_thread)
+{
+	struct fixture f;
+	fixture_open(&f);
+	has_no_threads = true;
+	store_prepare(f.store);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), -EBUSY);
+	has_no_threads = false;
+	assert_true(store_is_up(f.store));
+	assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), 0);
+	assert_int_equal(put(f.store, "x", "2", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
+	fixture_close(&f);
+}
+
+/* A program that cannot be started is a store that fails, and is not asked again for a while. */
+TEST(no_program)
+{
+	struct fixture f;
+	const char *program = fixture_program;
+	char text[400];
+	fixture_program = "/nonexistent/gsym";
+	fixture_open(&f);
+	fixture_program = program;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(head(f.store, "x", NULL), -EREMOTEIO);
+	assert_int_equal(head(f.store, "x", NULL), -ENETDOWN);
+	assert_false(store_is_up(f.store));
+	assert_int_equal(f.counters.breaker_opened, 1);
+	assert_int_equal(f.counters.requests[STORE_HEAD][STORE_SKIPPED], 1);
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_non_null(strstr(text, "open for "));
+	assert_non_null(strstr(text, "/nonexistent/gsym"));
+	fixture_close(&f);
+}
+
+/* Nor one that is no worker. */
+TEST(other_program)
+{
+	struct fixture f;
+	const char *program = fixture_program;
+	fixture_program = "/bin/true";
+	fixture_open(&f);
+	fixture_program = program;
+	assert_int_equal(head(f.store, "x", NULL), -EREMOTEIO);
+	fixture_close(&f);
+}
+
+/* The directory went away, or to another user, after it was checked. */
+TEST(directory_changes)
+{
+	struct fixture f;
+	fixture_open(&f);
+	assert_int_equal(chmod(f.directory, 0777), 0);
+	assert_true(head(f.store, "x", NULL) < 0);
+	assert_int_equal(chmod(f.directory, 0700), 0);
+	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	fixture_close(&f);
+}
+
+/* How long a transfer may take depends on its size, and on how fast others were. */
+TEST(rates)
+{
+	struct store_process process = {.rate = 0};
+	const uint64_t mb = 1 << 20;
+	assert_int_equal(store_process_limit(&process, 0), 10000);
+	assert_int_equal(store_process_limit(&process, UINT64_MAX), 600000);
+	assert_in_range(store_process_limit(&process, mb), 10001, 60000); /* until something is known */
+	store_process_note_rate(&process, 100, 1000);                     /* too small to say anything */
+	assert_true(process.rate == 0);
+	store_process_note_rate(&process, 100 * mb, 1000);
+	assert_int_equal(store_process_limit(&process, mb), 10000);
+	assert_in_range(store_process_limit(&process, 1000 * mb), 39000, 41000); /* four times 10 s */
+	for (unsigned i = 0; i < 100; i++)
+		store_process_note_rate(&process, mb, 1000);
+	assert_in_range(store_process_limit(&process, 100 * mb), 399000, 401000);
+	store_process_note_rate(&process, mb, 0);
+	assert_true(process.rate > 0);
+}
+
+int main(int argc, char **argv)
+{
+	fixture_program = argc > 1 ? argv[1] : "gsym";
+	return unit_run();
+}

@@ -1,0 +1,56 @@
+#include "tests/unit/store/transfer/s3_fixture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/transfer/s3_credentials.h"
+#include "store/client/sodium.h"
+#include "gsym/base/diag.h"
+
+int credentials_err;
+const char *session_token;
+bool has_no_sodium;
+
+const struct sodium *__real_sodium_library(struct gsym_diag *diag);
+const struct sodium *__wrap_sodium_library(struct gsym_diag *diag);
+
+const struct sodium *__wrap_sodium_library(struct gsym_diag *diag)
+{
+	if (!has_no_sodium)
+		return __real_sodium_library(diag);
+	diag_set(diag, -ELIBACC, "there is no libsodium");
+	return NULL;
+}
+
+int s3_credentials_read(struct s3_credentials *ret)
+{
+	snprintf(ret->key, sizeof(ret->key), "key");
+	snprintf(ret->secret, sizeof(ret->secret), "secret");
+	snprintf(ret->token, sizeof(ret->token), "%s", session_token ? session_token : "");
+	return credentials_err;
+}
+
+void set_environment(const char *const *variables)
+{
+	static const char *const names[] = {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3",
+					    "AWS_ENDPOINT_URL"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unsetenv(names[i]);
+	for (; *variables; variables++) {
+		char name[64];
+		const size_t n = strcspn(*variables, "=");
+		snprintf(name, sizeof(name), "%.*s", (int)n, *variables);
+		setenv(name, *variables + n + 1, 1);
+	}
+}
+
+void open_bucket(void)
+{
+	set_environment((const char *const[]){"AWS_ENDPOINT_URL=http://h/s", NULL});
+	reset_server();
+	server.address = "http://h/s/bucket/";
+	server.signature = (struct http_signature){"aws:amz:us-east-1:s3", "key", "secret"};
+	open_engine(&s3_engine, &(const struct store_options){.address = "s3://bucket/p"});
+}
