@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,7 +14,6 @@
 #include "cli/command/commands.h"
 #include "cli/lookup/image_name.h"
 #include "cli/command/message.h"
-#include "log/engine/source_root.h"
 #include "gsym/render/shown_names.h"
 
 enum {
@@ -22,6 +22,35 @@ enum {
 	ID_PREFIX_MIN = 16, /* digits of a unique prefix */
 	GUID_SIZE = 16,
 };
+
+/* The bytes of @root that are a directory of @dir, too. */
+static size_t shared_directory(const char *root, size_t size, const char *dir)
+{
+	size_t n = 0, last = 0;
+	for (; n < size && dir[n] == root[n]; n++)
+		last = root[n] == '/' ? n : last;
+	bool whole = (n == size || root[n] == '/') && (!dir[n] || dir[n] == '/');
+	return whole ? n : last;
+}
+
+/*
+ * The longest directory that all source files are in, without a slash at its end; those below /usr, headers
+ * of the system, do not count. *ret is allocated, or NULL if they share none. 0 or -ENOMEM.
+ */
+static int source_root_find(const struct gsym_reader *reader, char **ret)
+{
+	const char *root = NULL, *dir, *base;
+	size_t size = 0;
+	for (uint32_t i = 1; i < gsym_reader_info(reader)->num_files; i++) {
+		if (gsym_reader_file(reader, i, &dir, &base) || dir[0] != '/' ||
+		    strncmp(dir, "/usr/", 5) == 0)
+			continue;
+		size = root ? shared_directory(root, size, dir) : strlen(dir);
+		root = root ? root : dir;
+	}
+	*ret = size > 1 ? strndup(root, size) : NULL;
+	return size > 1 && !*ret ? -ENOMEM : 0;
+}
 
 /* ---- Ids ---- */
 

@@ -1,5 +1,5 @@
 /* Lines that tell what is mapped where: of processes, tombstones and perf, and what is none. */
-#include "log/maps/map_line.h"
+#include "log/maps/memory_map.h"
 
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
