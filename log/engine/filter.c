@@ -67,8 +67,8 @@ struct filter_counts filter_count(const struct filter *filter)
 
 size_t filter_unexplained(const struct filter *filter, const struct filter_unexplained **ret)
 {
-	*ret = filter->stack.unexplained.entries.v;
-	return filter->stack.unexplained.entries.n;
+	*ret = filter->stack.unexplained.v;
+	return filter->stack.unexplained.n;
 }
 
 size_t filter_memory(const struct filter *filter)

@@ -91,6 +91,7 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 {
 	switch ((enum frame_space)frame->space) {
 	case FRAME_NAME:
+	case FRAME_MANGLED:
 	case FRAME_LINK: *ret = frame->address; return true;
 	case FRAME_RVA: return !__builtin_add_overflow(frame->address, image->base, ret);
 	case FRAME_FILE: return from_file(images, image, frame->address, ret);

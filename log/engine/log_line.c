@@ -241,6 +241,18 @@ static void program_counter(const struct frame_output *p)
 	text_char(p->out, ']');
 }
 
+/* The demangled name, of no image. */
+static void symbol(const struct frame_output *p)
+{
+	char name[FILTER_LINE_MAX + 1];
+	size_t size = p->frame->symbol_to - p->frame->symbol_from, from = p->out->n;
+	memcpy(name, p->line->text + p->frame->symbol_from, size);
+	name[size] = 0;
+	demangle_append(p->out, name, p->options->demangle);
+	if (!p->out->failed)
+		escape_tail(p->out, from, ESCAPE_TEXT);
+}
+
 static void plain(const struct frame_output *p)
 {
 	text_str(p->out, p->index ? " (inlined by) " : " ");
@@ -434,6 +446,7 @@ static const struct {
 	enum many many;
 	bool wants_line; /* an answer without a line adds nothing to the log */
 	unsigned lookup; /* enum gsym_lookup_flags */
+	bool is_text;    /* made of the line alone */
 } styles[] = {
 	[STYLE_APPLE] = {apple, LINES, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_KERNEL] = {kernel, LINES, true},
@@ -444,6 +457,7 @@ static const struct {
 	[STYLE_COREDUMP] = {sentence, LINES, false},
 	[STYLE_BACKTRACE] = {backtrace, LINES, false},
 	[STYLE_PC] = {program_counter, FIRST, false},
+	[STYLE_SYMBOL] = {symbol, FIRST, .is_text = true},
 	[STYLE_IPS] = {ips, OBJECTS, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_STACKWALK] = {stackwalk, FIRST, false},
 	[STYLE_MINIDUMP] = {minidump, LINES, false},
@@ -452,22 +466,12 @@ static const struct {
 
 /* ---- Lines ---- */
 
-static void write_symbol(struct text_buf *out, const struct resolved_line *line,
-			 const struct log_frame *frame, enum demangle_mode demangle)
-{
-	char name[FILTER_LINE_MAX + 1];
-	size_t size = frame->symbol_to - frame->symbol_from, from = out->n;
-	memcpy(name, line->text + frame->symbol_from, size);
-	name[size] = 0;
-	demangle_append(out, name, demangle);
-	if (!out->failed)
-		escape_tail(out, from, ESCAPE_TEXT);
-}
-
 static bool find_answer(const struct stack_resolver *resolver, const struct log_frame *frame,
 			const struct resolver_frame *resolved, struct gsym_answer *answer,
 			struct text_buf *out)
 {
+	if (styles[frame->style].is_text)
+		return true;
 	if (frame->silent || resolved->err || !resolved->n_kept)
 		return false;
 	int err = stack_resolver_answer(resolver, resolved, 0, styles[frame->style].lookup, answer);
@@ -528,7 +532,7 @@ static void write_frame(struct frame_output *p, size_t i, bool alone)
 		else
 			text_char(p->out, ' ');
 		if (alone)
-			write_original(p, 0, p->line->frames[i].from);
+			write_original(p, 0, p->line->frames[i].is.from);
 	}
 	if (many == ONE_LINE)
 		drop_repeated(p, from);
@@ -540,7 +544,7 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 {
 	size_t done = 0;
 	for (size_t i = 0; i < line->n; i++) {
-		const struct log_frame *frame = &line->frames[i];
+		const struct log_frame *frame = &line->frames[i].is;
 		bool is_ada = line->images[i].has_ada && options->demangle == DEMANGLE_AUTO;
 		struct frame_output piece = {
 			.out = out,
@@ -552,15 +556,11 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 			.root = line->images[i].root,
 			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
 		};
-		bool is_symbol = frame->style == STYLE_SYMBOL;
-		if (!is_symbol && !find_answer(resolver, frame, piece.resolved, answer, out))
+		if (!find_answer(resolver, frame, piece.resolved, answer, out))
 			continue;
 		invariant(done <= frame->from && frame->from <= frame->to && frame->to <= line->size);
 		text_bytes(out, line->text + done, frame->from - done);
-		if (is_symbol)
-			write_symbol(out, line, frame, options->demangle);
-		else
-			write_frame(&piece, i, line->n == 1);
+		write_frame(&piece, i, line->n == 1);
 		done = frame->to;
 	}
 	text_bytes(out, line->text + done, line->size - done);

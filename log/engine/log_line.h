@@ -2,14 +2,13 @@
 #ifndef LOG_ENGINE_LOG_LINE_H
 #define LOG_ENGINE_LOG_LINE_H
 
-#include "log/engine/stack_resolver.h"
-#include "log/line/log_format.h"
+#include "log/engine/stack_buffer.h"
 
 /* A line and its resolved frames. */
 struct resolved_line {
 	const char *text; /* with its newline, if it has one */
 	size_t size;
-	const struct log_frame *frames;        /* ascending by position */
+	const struct buffered_frame *frames;   /* ascending by position */
 	const struct resolver_frame *resolved; /* as many */
 	const struct filter_image *images;     /* as many */
 	size_t n;

@@ -7,10 +7,10 @@
 #include "gsym/base/invariant.h"
 #include "log/engine/image_address.h"
 #include "log/engine/log_line.h"
-#include "log/engine/shown_match.h"
 #include "log/engine/symbol_match.h"
 
 enum {
+	UNEXPLAINED_MAX = 256, /* entries; frames of further modules are not listed */
 	LOAD_ALIGNMENT = 4096, /* bytes: of all systems, at least */
 	PLACE_SLACK = 1,       /* bytes: only one of both may have been moved back into a call */
 };
@@ -27,7 +27,7 @@ void pending_stack_deinit(struct pending_stack *stack)
 	vec_free(&stack->ordered);
 	vec_free(&stack->resolved);
 	vec_free(&stack->images);
-	unexplained_deinit(&stack->unexplained);
+	vec_free(&stack->unexplained);
 	build_evidence_deinit(&stack->evidence);
 	stack_resolver_free(stack->resolver);
 	gsym_answer_deinit(&stack->answer);
@@ -37,8 +37,34 @@ size_t pending_stack_memory(const struct pending_stack *stack)
 {
 	return stack_buffer_memory(&stack->buffer) + stack->ordered.cap * sizeof(*stack->ordered.v) +
 	       stack->resolved.cap * sizeof(*stack->resolved.v) +
-	       stack->images.cap * sizeof(*stack->images.v) + unexplained_memory(&stack->unexplained) +
+	       stack->images.cap * sizeof(*stack->images.v) +
+	       stack->unexplained.cap * sizeof(*stack->unexplained.v) +
 	       build_evidence_memory(&stack->evidence);
+}
+
+/* ---- Frames that are not explained ---- */
+
+static bool is_same_entry(const struct filter_unexplained *a, const struct filter_unexplained *b)
+{
+	return a->cause == b->cause && strcmp(a->module.id, b->module.id) == 0 &&
+	       strcmp(a->module.name, b->module.name) == 0;
+}
+
+/* Counts a frame, in the entry of its module and cause or in a new one. 0 or -ENOMEM. */
+static int add_unexplained(struct pending_stack *stack, const struct filter_unexplained *frame)
+{
+	size_t i = 0;
+	while (i < stack->unexplained.n && !is_same_entry(&stack->unexplained.v[i], frame))
+		i++;
+	if (i >= UNEXPLAINED_MAX)
+		return 0;
+	if (i == stack->unexplained.n) {
+		if (vec_push(&stack->unexplained, *frame))
+			return -ENOMEM;
+		stack->unexplained.v[i].n_frames = 0;
+	}
+	stack->unexplained.v[i].n_frames++;
+	return 0;
 }
 
 /* ---- Images ---- */
@@ -46,13 +72,13 @@ size_t pending_stack_memory(const struct pending_stack *stack)
 void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_module *kernel)
 {
 	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
-		struct log_frame *frame = &stack->buffer.frames.v[i];
-		if (!frame->module.is_kernel || frame->module.id[0])
+		struct buffered_frame *frame = &stack->buffer.frames.v[i];
+		if (!frame->is.module.is_kernel || frame->is.module.id[0])
 			continue;
-		if (strcmp(frame->module.name, kernel->name) == 0)
-			frame->module = *kernel;
+		if (strcmp(frame->is.module.name, kernel->name) == 0)
+			frame->is.module = *kernel;
 		else
-			memcpy(frame->module.release, kernel->release, sizeof(kernel->release));
+			memcpy(frame->is.module.release, kernel->release, sizeof(kernel->release));
 	}
 }
 
@@ -68,7 +94,8 @@ static bool is_same_module(const struct filter_module *a, const struct filter_mo
 static size_t find_same(const struct pending_stack *stack, size_t i)
 {
 	for (size_t k = i; k-- > 0;)
-		if (is_same_module(&stack->buffer.frames.v[k].module, &stack->buffer.frames.v[i].module))
+		if (is_same_module(&stack->buffer.frames.v[k].is.module,
+				   &stack->buffer.frames.v[i].is.module))
 			return k;
 	return i;
 }
@@ -76,21 +103,21 @@ static size_t find_same(const struct pending_stack *stack, size_t i)
 static int find_image(struct pending_stack *stack, const struct filter_images *images, size_t i,
 		      bool *ret_wait)
 {
-	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct buffered_frame *frame = &stack->buffer.frames.v[i];
 	struct filter_image *image = &stack->images.v[i];
-	frame->module.needs_names = frame->space == FRAME_NAME;
+	frame->is.module.needs_names = frame->is.space == FRAME_NAME;
 	*image = (struct filter_image){.reader = NULL};
-	if (frame->unmapped) {
+	if (frame->is.unmapped) {
 		frame->image_err = -ENXIO;
 		return 0;
 	}
 	size_t same = find_same(stack, i);
-	if (same != i || frame->style == STYLE_SYMBOL) {
+	if (same != i || frame->is.space == FRAME_MANGLED) {
 		*image = same != i ? stack->images.v[same] : *image;
 		frame->image_err = stack->buffer.frames.v[same].image_err;
 		return 0;
 	}
-	int err = images->find(images->user, &frame->module, image);
+	int err = images->find(images->user, &frame->is.module, image);
 	*ret_wait |= err == -EAGAIN;
 	frame->image_err = err;
 	if (err)
@@ -112,28 +139,28 @@ static int find_images(struct pending_stack *stack, const struct filter_images *
 
 /* ---- Addresses ---- */
 
-static int note_size(struct pending_stack *stack, enum filter_cause cause, struct log_frame *frame,
+static int note_size(struct pending_stack *stack, enum filter_cause cause, struct buffered_frame *frame,
 		     const struct kernel_symbol *symbol, uint64_t image_size)
 {
 	struct filter_unexplained entry = {
 		.cause = cause,
-		.module = frame->module,
+		.module = frame->is.module,
 		.logged_size = symbol->size,
 		.image_size = image_size,
 	};
 	invariant(symbol->name_size < sizeof(entry.symbol));
 	memcpy(entry.symbol, symbol->name, symbol->name_size);
 	frame->listed = true;
-	return unexplained_add(&stack->unexplained, &entry);
+	return add_unexplained(stack, &entry);
 }
 
 /* @err: of symbol_match(). 0 or -ENOMEM. */
-static int weigh(struct pending_stack *stack, struct log_frame *frame, const struct kernel_symbol *symbol,
-		 const struct symbol_match *match, int err)
+static int weigh(struct pending_stack *stack, struct buffered_frame *frame,
+		 const struct kernel_symbol *symbol, const struct symbol_match *match, int err)
 {
 	if ((err && err != -ESTALE) || !symbol->size)
 		return 0;
-	int rejects = build_evidence_add(&stack->evidence, &frame->module, match->index, !err);
+	int rejects = build_evidence_add(&stack->evidence, &frame->is.module, match->index, !err);
 	if (rejects < 0 || (err && note_size(stack, FILTER_OTHER_BUILD, frame, symbol, match->size)))
 		return -ENOMEM;
 	return rejects ? note_size(stack, FILTER_REJECTED, frame, symbol, match->size) : 0;
@@ -158,10 +185,10 @@ static int match_symbol(const struct filter_image *image, struct kernel_symbol s
 }
 
 /* Adds whether a function starts where the log says. 0 or -ENOMEM. */
-static int weigh_start(struct pending_stack *stack, struct log_frame *frame, const char *name, size_t size,
-		       bool fits)
+static int weigh_start(struct pending_stack *stack, struct buffered_frame *frame, const char *name,
+		       size_t size, bool fits)
 {
-	int rejects = build_evidence_add(&stack->evidence, &frame->module, XXH3_64bits(name, size), fits);
+	int rejects = build_evidence_add(&stack->evidence, &frame->is.module, XXH3_64bits(name, size), fits);
 	const struct kernel_symbol symbol = {.name = name, .name_size = size};
 	frame->misnamed = !fits;
 	return rejects > 0 ? note_size(stack, FILTER_REJECTED, frame, &symbol, 0) : rejects;
@@ -172,12 +199,12 @@ static int weigh_start(struct pending_stack *stack, struct log_frame *frame, con
  * the function starts elsewhere. One whose name is that of the log but for a version may be another version,
  * in the same build.
  */
-static int check_place(struct pending_stack *stack, struct log_frame *frame,
+static int check_place(struct pending_stack *stack, struct buffered_frame *frame,
 		       const struct kernel_symbol *symbol, bool is_exact, struct resolver_frame *ret)
 {
-	if (!frame->shown || frame->module.id[0] || frame->module.is_kernel)
+	if (!frame->is.shown || frame->is.module.id[0] || frame->is.module.is_kernel)
 		return 0;
-	bool fits = (frame->shown - ret->address + PLACE_SLACK) % LOAD_ALIGNMENT <= 2 * PLACE_SLACK;
+	bool fits = (frame->is.shown - ret->address + PLACE_SLACK) % LOAD_ALIGNMENT <= 2 * PLACE_SLACK;
 	if (!fits)
 		ret->reader = NULL;
 	frame->several = !fits && !is_exact;
@@ -188,15 +215,15 @@ static int check_place(struct pending_stack *stack, struct log_frame *frame,
 
 static int locate_name(struct pending_stack *stack, const struct buffered_line *line, size_t i)
 {
-	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct buffered_frame *frame = &stack->buffer.frames.v[i];
 	struct resolver_frame *ret = &stack->resolved.v[i];
-	bool in_call = frame->kind == PC_RETURN;
+	bool in_call = frame->is.kind == PC_RETURN;
 	const struct kernel_symbol symbol = {
-		.name = stack->buffer.text.v + line->off + frame->symbol_from,
-		.name_size = frame->symbol_to - frame->symbol_from,
-		.size = frame->symbol_size,
-		.off = frame->address - in_call,
-		.of_module = strcmp(frame->module.name, "vmlinux") != 0,
+		.name = stack->buffer.text.v + line->off + frame->is.symbol_from,
+		.name_size = frame->is.symbol_to - frame->is.symbol_from,
+		.size = frame->is.symbol_size,
+		.off = frame->is.address - in_call,
+		.of_module = strcmp(frame->is.module.name, "vmlinux") != 0,
 	};
 	struct symbol_match match;
 	bool is_exact;
@@ -216,13 +243,13 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 /* A module without an id was found by its name, which builds share: what else the line says must fit. */
 static int check_claim(struct pending_stack *stack, const struct buffered_line *line, size_t i)
 {
-	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct buffered_frame *frame = &stack->buffer.frames.v[i];
 	struct resolver_frame *ret = &stack->resolved.v[i];
 	const char *text = stack->buffer.text.v + line->off;
 	struct log_claim claim;
 	enum claim_verdict verdict;
-	if (frame->module.id[0] || frame->module.is_kernel || line->n != 1 ||
-	    !log_claim_find(scan_from(text, text + line->size), frame, &claim))
+	if (frame->is.module.id[0] || frame->is.module.is_kernel || line->n != 1 ||
+	    !log_claim_find(scan_from(text, text + line->size), &frame->is, &claim))
 		return 0;
 	const struct symbol_claim symbol = {.name = claim.name,
 					    .name_size = claim.name_size,
@@ -242,21 +269,21 @@ static int check_claim(struct pending_stack *stack, const struct buffered_line *
 static int locate(struct pending_stack *stack, const struct filter_images *images,
 		  const struct buffered_line *line, size_t i)
 {
-	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct buffered_frame *frame = &stack->buffer.frames.v[i];
 	const struct filter_image *image = &stack->images.v[i];
 	struct resolver_frame *ret = &stack->resolved.v[i];
 	*ret = (struct resolver_frame){
 		.reader = image->reader,
-		.address = frame->address,
+		.address = frame->is.address,
 		.which = RESOLVER_ANY_BODY,
-		.kind = frame->kind,
-		.apart = frame->apart,
+		.kind = frame->is.kind,
+		.apart = frame->is.apart,
 	};
-	if (ret->reader && !image_address_of(images, image, frame, &ret->address))
+	if (ret->reader && !image_address_of(images, image, &frame->is, &ret->address))
 		ret->reader = NULL;
 	if (!ret->reader)
 		return 0;
-	return frame->space == FRAME_NAME ? locate_name(stack, line, i) : check_claim(stack, line, i);
+	return frame->is.space == FRAME_NAME ? locate_name(stack, line, i) : check_claim(stack, line, i);
 }
 
 static int locate_all(struct pending_stack *stack, const struct filter_images *images)
@@ -280,14 +307,16 @@ static int drop_rejected(struct pending_stack *stack)
 {
 	int err = 0;
 	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++) {
-		struct log_frame *frame = &stack->buffer.frames.v[i];
-		const struct filter_unexplained entry = {.cause = FILTER_REJECTED, .module = frame->module};
-		if (!stack->resolved.v[i].reader || (frame->module.is_kernel && frame->space != FRAME_NAME) ||
-		    !build_is_rejected(&stack->evidence, &frame->module))
+		struct buffered_frame *frame = &stack->buffer.frames.v[i];
+		const struct filter_unexplained entry = {.cause = FILTER_REJECTED,
+							 .module = frame->is.module};
+		if (!stack->resolved.v[i].reader ||
+		    (frame->is.module.is_kernel && frame->is.space != FRAME_NAME) ||
+		    !build_is_rejected(&stack->evidence, &frame->is.module))
 			continue;
 		stack->resolved.v[i].reader = NULL;
 		frame->listed = true;
-		err = unexplained_add(&stack->unexplained, &entry);
+		err = add_unexplained(stack, &entry);
 	}
 	return err;
 }
@@ -330,7 +359,7 @@ static int walk(struct pending_stack *stack)
 	return 0;
 }
 
-static enum filter_cause cause_of(const struct log_frame *frame, const struct resolver_frame *resolved)
+static enum filter_cause cause_of(const struct buffered_frame *frame, const struct resolver_frame *resolved)
 {
 	switch (frame->image_err) {
 	case 0: break;
@@ -343,27 +372,27 @@ static enum filter_cause cause_of(const struct log_frame *frame, const struct re
 		return FILTER_SEVERAL;
 	if (frame->misnamed)
 		return FILTER_OTHER_FUNCTION;
-	return image_address_needs_segments((enum frame_space)frame->space) && !resolved->reader
+	return image_address_needs_segments((enum frame_space)frame->is.space) && !resolved->reader
 		       ? FILTER_NO_SEGMENTS
 		       : FILTER_NO_FUNCTION;
 }
 
 /* Counts a frame, and lists it if it was not explained and is not listed for its size. 0 or -ENOMEM. */
-static int count(struct pending_stack *stack, const struct log_frame *frame,
+static int count(struct pending_stack *stack, const struct buffered_frame *frame,
 		 const struct resolver_frame *resolved)
 {
-	if (frame->style == STYLE_SYMBOL || (frame->module.is_word && frame->image_err) ||
-	    (frame->silent && resolved->err))
+	if (frame->is.space == FRAME_MANGLED || (frame->is.module.is_word && frame->image_err) ||
+	    (frame->is.silent && resolved->err))
 		return 0;
-	struct filter_unexplained entry = {.cause = cause_of(frame, resolved), .module = frame->module};
-	if (frame->is_estimate && resolved->err && !frame->image_err) {
-		if (frame->style != STYLE_COREDUMP)
-			return 0; /* any number */
+	struct filter_unexplained entry = {.cause = cause_of(frame, resolved), .module = frame->is.module};
+	if (frame->is.is_estimate && resolved->err && !frame->image_err) {
+		if (frame->is.may_be_number)
+			return 0;
 		entry = (struct filter_unexplained){.cause = FILTER_NO_MAPPING};
 	}
 	stack->counts.met++;
 	stack->counts.found += !resolved->err;
-	return resolved->err && !frame->listed ? unexplained_add(&stack->unexplained, &entry) : 0;
+	return resolved->err && !frame->listed ? add_unexplained(stack, &entry) : 0;
 }
 
 static int count_all(struct pending_stack *stack)

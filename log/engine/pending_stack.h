@@ -4,7 +4,6 @@
 
 #include "log/engine/build_evidence.h"
 #include "log/engine/stack_buffer.h"
-#include "log/engine/unexplained.h"
 
 struct pending_stack {
 	struct stack_buffer buffer;
@@ -14,7 +13,8 @@ struct pending_stack {
 	VEC(struct resolver_frame) ordered;  /* the same, in the order of calls */
 	struct stack_resolver *resolver;
 	struct filter_counts counts;
-	struct unexplained_list unexplained;
+	/* What was left as it is, by module and cause, in the order of the first frames. */
+	VEC(struct filter_unexplained) unexplained;
 	struct build_evidence evidence;
 	struct gsym_answer answer;
 };

@@ -51,14 +51,14 @@ static bool repeats_head(const struct stack_buffer *buffer, const struct call_ch
 			 const struct log_frame *frame)
 {
 	return chain->head != FRAME_NONE && !frame->apart &&
-	       is_same_place(&buffer->frames.v[chain->head],
+	       is_same_place(&buffer->frames.v[chain->head].is,
 			     buffer->text.v + buffer->lines.v[chain->head_line].off, frame, line);
 }
 
 static bool continues(const struct stack_buffer *buffer, const struct call_chain *chain, const char *line,
 		      const struct log_frame *next)
 {
-	const struct log_frame *last = &buffer->frames.v[chain->last];
+	const struct log_frame *last = &buffer->frames.v[chain->last].is;
 	if (last->style != next->style || last->has_number != next->has_number)
 		return false;
 	if (next->head)
@@ -100,7 +100,8 @@ static struct call_chain *begin(struct stack_buffer *buffer, uint64_t thread)
 static void link_frame(struct stack_buffer *buffer)
 {
 	uint32_t index = (uint32_t)buffer->frames.n - 1, line_index = (uint32_t)buffer->lines.n - 1;
-	struct log_frame *frame = &buffer->frames.v[index];
+	struct buffered_frame *added = &buffer->frames.v[index];
+	struct log_frame *frame = &added->is;
 	const char *line = buffer->text.v + buffer->lines.v[line_index].off;
 	struct call_chain *chain = find(buffer, frame->thread);
 	if (chain && !continues(buffer, chain, line, frame)) {
@@ -120,7 +121,7 @@ static void link_frame(struct stack_buffer *buffer)
 	}
 	chain->last = index;
 	chain->quiet = 0;
-	frame->chain = chain->number;
+	added->chain = chain->number;
 }
 
 /* ---- Lines ---- */
@@ -149,7 +150,7 @@ static bool ends(const struct call_chain *chain, enum gap gap)
 bool stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text, size_t size)
 {
 	uint64_t thread;
-	if (!buffer->lines.n || !buffer->format || !buffer->format->gap || !has_room(buffer, size))
+	if (!buffer->lines.n || !buffer->format->gap || !has_room(buffer, size))
 		return false;
 	enum gap gap = buffer->format->gap(text, &thread);
 	const struct call_chain *chain = find_const(buffer, thread);
@@ -175,9 +176,9 @@ int stack_buffer_add(struct stack_buffer *buffer, const struct log_format *forma
 	buffer->format = format;
 	pass(buffer);
 	for (size_t i = 0; i < n; i++) {
-		struct log_frame *frame = &buffer->frames.v[buffer->frames.n++];
-		*frame = frames[i];
-		frame->same = FRAME_NONE;
+		struct log_frame *frame = &buffer->frames.v[buffer->frames.n].is;
+		buffer->frames.v[buffer->frames.n++] =
+			(struct buffered_frame){.is = frames[i], .same = FRAME_NONE};
 		if (n == 1) {
 			link_frame(buffer);
 			continue;

@@ -30,6 +30,17 @@ struct buffered_line {
 	size_t first, n;  /* of its frames */
 };
 
+struct buffered_frame {
+	struct log_frame is;
+	uint32_t chain; /* number of its call chain */
+	uint32_t same;  /* a later frame of that chain for the same address, or FRAME_NONE */
+	/* Set when the stack is resolved. */
+	int image_err; /* why there is no image */
+	bool several;  /* functions have its name */
+	bool misnamed; /* its line names another function than the image has there */
+	bool listed;   /* among those that were not explained */
+};
+
 /* Frames that called each other; more may follow. */
 struct call_chain {
 	uint64_t thread;
@@ -45,7 +56,7 @@ struct stack_buffer {
 	const struct log_format *format;
 	struct text_buf text;
 	VEC(struct buffered_line) lines;
-	VEC(struct log_frame) frames;
+	VEC(struct buffered_frame) frames;
 	struct call_chain chains[CHAINS_MAX];
 	uint32_t n_open;   /* entries of chains[] in use, open or closed */
 	uint32_t n_chains; /* numbers given to chains since the reset */
@@ -61,7 +72,7 @@ void stack_buffer_reset(struct stack_buffer *buffer);
  * Whether a line continues the buffered stacks, and there is space for it.
  *
  * @buffer: the lines before
- * @format: the log format that found the frames; NULL: a report in JSON
+ * @format: the log format that found the frames
  * @line, @size: the line, bytes
  * @frames, @n: its frames, at least one
  */

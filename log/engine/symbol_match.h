@@ -1,8 +1,9 @@
 /*
- * symbol_match.h - the function that a kernel calls "name+0x12/0x40".
+ * symbol_match.h - the function that a log calls "name+0x12", or a kernel "name+0x12/0x40".
  *
- * The offset must be inside the function, and the size must be its size in the image: the log of another
- * build names other code. The kernel takes the distance to the next of its symbols for a size, so that
+ * The offset must be inside the function, and the size, if there is one, must be its size in the image: the
+ * log of another build names other code. The kernel takes the distance to the next of its symbols for a size,
+ * so that
  *
  * - padding counts;
  * - so does dead code that has no symbol, but a record: the weak definition of a function that is overridden
@@ -16,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "log/line/filter_types.h"
 
 struct gsym_reader;
 
@@ -67,5 +70,13 @@ int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_cla
  */
 int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *symbol,
 		 struct symbol_match *ret);
+
+/*
+ * Finds the only function of a demangled name, "ns::work(int)+0x12", as perf, LLDB and WinDbg write it, that
+ * the offset is inside. Names are compared as answers show them, else without result and parameters, as
+ * WinDbg has them. 0; -ENOENT: none; -ENOTUNIQ: several; -ENOMEM.
+ */
+int shown_match(const struct filter_image *image, const struct kernel_symbol *symbol,
+		struct symbol_match *ret);
 
 #endif

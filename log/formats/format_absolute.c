@@ -31,7 +31,7 @@ static bool parse(struct text_scan line, const char *bracket, struct log_frame *
 	if (scan_lit(&begin, "> "))
 		ret->space = FRAME_FILE; /* a system call is before it, as calls are */
 	module_set_name(&ret->module, from, to);
-	ret->from = ret->to = ret->tail = (uint32_t)(s.at - line.at);
+	ret->from = ret->to = (uint32_t)(s.at - line.at);
 	ret->silent = has_source_position(s);
 	return true;
 }

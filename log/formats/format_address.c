@@ -148,8 +148,9 @@ static bool parse(const struct log_context *context, struct text_scan line, stru
 			return false;
 	}
 	ret->style = unnamed ? STYLE_COREDUMP : STYLE_PLAIN;
+	ret->may_be_number = !unnamed;
 	ret->from = (uint32_t)((unnamed ? placeholder.at : s->at) - line.at);
-	ret->to = ret->tail = (uint32_t)((unnamed ? placeholder.end : s->at) - line.at);
+	ret->to = (uint32_t)((unnamed ? placeholder.end : s->at) - line.at);
 	set_kind(line, from, ret);
 	if (unnamed)
 		s->at = placeholder.end;

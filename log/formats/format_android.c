@@ -59,7 +59,7 @@ static bool parse(struct text_scan line, const char *at, struct log_frame *ret)
 	ret->kind = ret->number || !ret->has_number ? PC_ADJUSTED : PC_EXACT;
 	ret->silent = has_source_position(scan_from(path_end, line.end));
 	ret->from = (uint32_t)(path_end - line.at);
-	ret->to = ret->tail = (uint32_t)((id ? id : line.end) - line.at);
+	ret->to = (uint32_t)((id ? id : line.end) - line.at);
 	if (id) {
 		const char *digits = id + strlen(" (BuildId: "), *close = find_text(digits, line.end, ")");
 		return close && module_set_id(&ret->module, digits, close);

@@ -305,14 +305,13 @@ struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
 		.kind = f->number ? PC_RETURN : PC_EXACT,
 		.from = brace,
 		.to = brace,
-		.tail = brace,
 		.number = f->number,
 		.has_number = true,
 		.silent = f->named,
 	};
 	if (f->image == FRAME_NONE) {
 		frame.style = STYLE_STACKWALK;
-		frame.from = frame.tail = 1;
+		frame.from = 1;
 		frame.number_digits = f->digits;
 		frame.kind = f->number ? PC_ADJUSTED : PC_EXACT;
 		set_module(ips, text + f->module, f->module_size, &frame.module);

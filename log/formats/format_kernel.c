@@ -158,7 +158,7 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 	ret->module.is_kernel = true;
 	ret->symbol_from = ret->from = (uint32_t)(symbol - line.at);
 	ret->symbol_to = (uint32_t)(plus - line.at);
-	ret->to = ret->tail = (uint32_t)(s.at - line.at);
+	ret->to = (uint32_t)(s.at - line.at);
 	enum role role = role_of(line.at, symbol);
 	ret->head = role == ROLE_HEAD;
 	ret->kind = !ret->address || ret->head ? PC_EXACT : PC_RETURN;

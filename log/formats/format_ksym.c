@@ -29,7 +29,7 @@ static bool scan_symbol(struct text_scan line, struct text_scan *s, struct log_f
 	if (s->at == from || is_digit(*from) || s->at - from >= FILTER_SYMBOL_SIZE || !scan_lit(s, "+") ||
 	    (!scan_hex(s, &ret->address) && !scan_decimal(s, &ret->address)))
 		return false;
-	ret->to = ret->tail = (uint32_t)(s->at - line.at);
+	ret->to = (uint32_t)(s->at - line.at);
 	return s->at == s->end || !is_word(*s->at);
 }
 

@@ -98,7 +98,7 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 {
 	*ret = (struct log_frame){.space = FRAME_LINK, .style = STYLE_PC, .apart = true};
 	ret->from = (uint32_t)(e->from - line.at);
-	ret->tail = ret->to = (uint32_t)(e->to - line.at);
+	ret->to = (uint32_t)(e->to - line.at);
 	if (is_word_of(e, 0, "bt")) {
 		ret->apart = false;
 		return backtrace(context, e, ret);
@@ -107,6 +107,7 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 		return code(context, e, 1, PC_EXACT, ret);
 	if (!is_word_of(e, 0, "symbol") || e->n != 2 || e->fields[1].at == e->fields[1].end)
 		return false;
+	ret->space = FRAME_MANGLED;
 	ret->style = STYLE_SYMBOL;
 	ret->symbol_from = (uint32_t)(e->fields[1].at - line.at);
 	ret->symbol_to = (uint32_t)(e->fields[1].end - line.at);

@@ -98,7 +98,7 @@ static bool coredump(const struct log_context *context, struct text_scan line, s
 	ret->silent = has_source_position(scan_from(rest.at, place->open));
 	ret->kind = ret->number ? PC_RETURN : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
-	ret->tail = ret->to = (uint32_t)(place->open - 1 - line.at);
+	ret->to = (uint32_t)(place->open - 1 - line.at);
 	return true;
 }
 
@@ -120,7 +120,7 @@ static bool thread_sanitizer(struct text_scan line, struct text_scan rest, uint6
 	ret->style = STYLE_THREADS;
 	ret->kind = number ? PC_ADJUSTED : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
-	ret->tail = ret->to = (uint32_t)(place.open - 1 - line.at);
+	ret->to = (uint32_t)(place.open - 1 - line.at);
 	return true;
 }
 
@@ -157,7 +157,7 @@ static bool summary(struct text_scan line, struct log_frame *ret)
 	module_set_name(&ret->module, place.name, place.name_end);
 	parse_build_id(&after, &ret->module);
 	ret->from = (uint32_t)(place.open - line.at);
-	ret->tail = ret->to = (uint32_t)(after.at - line.at);
+	ret->to = (uint32_t)(after.at - line.at);
 	return true;
 }
 

@@ -111,7 +111,7 @@ static bool scan_bracketed(struct text_scan *s, uint64_t *ret)
 /* The answer follows at @at. */
 static bool place(const struct site *site, const char *at, struct log_frame *ret)
 {
-	ret->from = ret->to = ret->tail = (uint32_t)(at - site->line.at);
+	ret->from = ret->to = (uint32_t)(at - site->line.at);
 	return true;
 }
 
@@ -406,7 +406,7 @@ static bool segfault(const struct log_context *context, struct text_scan line, c
 	if (!ends_with(line.at, from, " in ") || !set_module(context, from, open, ret))
 		return false;
 	ret->kind = PC_EXACT;
-	ret->from = ret->to = ret->tail = (uint32_t)(after.at - line.at);
+	ret->from = ret->to = (uint32_t)(after.at - line.at);
 	return true;
 }
 

@@ -112,7 +112,7 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 	    !set_object(context, scan_from(open + 1, line.end - 1), ret))
 		return false;
 	ret->from = (uint32_t)(s.at - line.at);
-	ret->to = ret->tail = (uint32_t)(s.end - line.at);
+	ret->to = (uint32_t)(s.end - line.at);
 	ret->shown = address;
 	return is_unknown(s) ? !ret->module.is_kernel && set_address(context, address, ret)
 			     : set_symbol(line, s, ret);

@@ -42,7 +42,7 @@ static bool parse(struct text_scan line, const char *from, const char *to, struc
 	ret->has_number = parse_number(line, from, &number);
 	ret->number = (uint32_t)number;
 	ret->kind = number ? PC_RETURN : PC_EXACT;
-	ret->from = ret->to = ret->tail = (uint32_t)(s.at - line.at);
+	ret->from = ret->to = (uint32_t)(s.at - line.at);
 	return true;
 }
 

@@ -36,7 +36,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	if (!scan_hex(&s, &ret[0].address))
 		return 0;
 	parse_module(scan_from(line.at, at), &ret[0].module);
-	ret[0].from = ret[0].to = ret[0].tail = (uint32_t)(s.at - line.at);
+	ret[0].from = ret[0].to = (uint32_t)(s.at - line.at);
 	return ret[0].module.name[0] != 0;
 }
 

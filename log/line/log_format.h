@@ -24,12 +24,13 @@ enum {
 
 /* What an address is relative to. */
 enum frame_space {
-	FRAME_LINK, /* nothing: a link-time address */
-	FRAME_RVA,  /* the load address of the module */
-	FRAME_FILE, /* the beginning of the module's file */
-	FRAME_PERF, /* either of FRAME_FILE and FRAME_LINK, or the offset @mapped in the file */
-	FRAME_CODE, /* the beginning of its code in memory, mapped in one piece of @code_size bytes */
-	FRAME_NAME, /* @symbol */
+	FRAME_LINK,    /* nothing: a link-time address */
+	FRAME_RVA,     /* the load address of the module */
+	FRAME_FILE,    /* the beginning of the module's file */
+	FRAME_PERF,    /* either of FRAME_FILE and FRAME_LINK, or the offset @mapped in the file */
+	FRAME_CODE,    /* the beginning of its code in memory, mapped in one piece of @code_size bytes */
+	FRAME_NAME,    /* the symbol in the line */
+	FRAME_MANGLED, /* nothing: a mangled name alone, which no image explains */
 };
 
 /* How the answer is written. */
@@ -43,48 +44,54 @@ enum frame_style {
 	STYLE_COREDUMP,  /* func at dir/file.c:12 */
 	STYLE_BACKTRACE, /* #0    0x0000000000001234 func dir/file.c:12 (module+0x34) */
 	STYLE_PC,        /* func[dir/file.c:12] */
-	STYLE_SYMBOL,    /* a mangled name alone: func */
+	STYLE_SYMBOL,    /* func */
 	STYLE_IPS,       /* ,"symbol":"func","symbolLocation":4,"sourceFile":"file.c","sourceLine":12 */
 	STYLE_STACKWALK, /* "function":"func","file":"dir/file.c","line":12,"inlines":[...], for null */
 	STYLE_MINIDUMP,  /* func|dir/file.c|12 */
 	STYLE_PLAIN,     /* after the original text: func at dir/file.c:12 */
 };
 
-/* An address in a line. */
+/* An address in a line, as a format finds it. */
 struct log_frame {
 	struct filter_module module;
-	uint64_t address;                /* offset from the symbol, in FRAME_NAME */
-	uint64_t shown;                  /* the address in memory; 0: none or not used */
-	uint64_t symbol_size;            /* FRAME_NAME: the size in the log; 0: none */
-	uint64_t mapped;                 /* FRAME_PERF: UINT64_MAX: none */
-	uint64_t code_size;              /* FRAME_CODE: bytes, whole pages */
-	uint32_t symbol_from, symbol_to; /* FRAME_NAME, STYLE_SYMBOL: the name, in the line */
-	uint32_t from, to;               /* bytes of the line that the answer replaces */
-	uint32_t tail; /* the original text from here to @to is kept if the answer has no line */
-	uint32_t label_from, label_to; /* STYLE_APPLE: the label of the module */
-	uint32_t number;               /* of the frame in its stack */
-	uint64_t thread;       /* identifies the stack where a log interleaves several; 0 = not stated */
-	uint8_t space;         /* enum frame_space */
-	uint8_t style;         /* enum frame_style */
-	uint8_t kind;          /* enum frame_pc */
-	uint8_t number_digits; /* STYLE_STACKWALK: how long its numbers are */
+	uint64_t address;  /* in @space; with a symbol its offset from there */
+	uint64_t shown;    /* the address in memory; 0: none or not used */
+	uint64_t thread;   /* identifies the stack where a log interleaves several; 0 = not stated */
+	uint32_t from, to; /* bytes of the line that the answer replaces */
+	uint32_t number;   /* of the frame in its stack, if @has_number */
+	uint8_t space;     /* enum frame_space */
+	uint8_t style;     /* enum frame_style */
+	uint8_t kind;      /* enum frame_pc */
 	bool has_number;
-	bool apart;       /* not part of a call chain */
-	bool silent;      /* its line stays as it is */
-	bool first_exact; /* the first of a chain is no return address */
-	/*
-	 * Set when the line is buffered: the number of its call chain, and a later frame of that chain for
-	 * the same address.
-	 */
-	uint32_t chain, same;
-	int image_err;    /* set when images are looked up: why there is none */
-	bool unmapped;    /* an address in memory of which nothing is known */
-	bool several;     /* functions have its name */
-	bool misnamed;    /* its line names another function than the image has there */
-	bool is_estimate; /* it may not be of the module: only a function tells */
-	bool listed;      /* among those that were not explained */
+	bool apart;         /* not part of a call chain */
+	bool silent;        /* its line stays as it is */
+	bool first_exact;   /* the first of a chain is no return address */
+	bool unmapped;      /* an address in memory of which nothing is known */
+	bool is_estimate;   /* it may not be of the module: only a function tells */
+	bool may_be_number; /* if it is not of the module, it need not be an address at all */
 	bool head; /* the program counter of an interrupted CPU; its callers may follow after lines without
 		      frames */
+	/* By @space. */
+	union {
+		/* FRAME_NAME, FRAME_MANGLED: the name, in the line; the size in the log, 0: none */
+		struct {
+			uint32_t symbol_from, symbol_to;
+			uint64_t symbol_size;
+		};
+		uint64_t mapped;    /* FRAME_PERF: an offset in the file; UINT64_MAX: none */
+		uint64_t code_size; /* FRAME_CODE: bytes, whole pages */
+	};
+	/* By @style. */
+	union {
+		/* STYLE_SANITIZER, STYLE_MINIDUMP: the text from here to @to is kept if the answer has no
+		 * line */
+		uint32_t tail;
+		/* STYLE_APPLE: the label of the module */
+		struct {
+			uint32_t label_from, label_to;
+		};
+		uint8_t number_digits; /* STYLE_STACKWALK: how long its numbers are */
+	};
 };
 
 /* A module that a log has declared. */

@@ -16,6 +16,9 @@ struct json {
 	bool of_minidump; /* not of Apple's systems */
 };
 
+/* Lines that objects make a stack of: no others belong to it. */
+static const struct log_format format_json = {.gap = NULL};
+
 /* Buffers frame @i, with the text up to the next one in its array. */
 static int take_object(struct filter *f, struct held *held, size_t i)
 {
@@ -24,8 +27,8 @@ static int take_object(struct filter *f, struct held *held, size_t i)
 			       *next = i + 1 < r->ips.frames.n ? frame + 1 : NULL;
 	const struct log_frame found = ips_frame_of(&r->ips, held->text.v, i);
 	size_t end = next && next->number == frame->number + 1 ? next->from : frame->to;
-	int err = stack_buffer_add(&f->stack.buffer, NULL, held->text.v + frame->from, end - frame->from,
-				   &found, 1);
+	int err = stack_buffer_add(&f->stack.buffer, &format_json, held->text.v + frame->from,
+				   end - frame->from, &found, 1);
 	if (err)
 		return err;
 	held->done = end;

@@ -193,7 +193,7 @@ TEST(kernels)
 	assert_int_equal(take(RUNS), 0);
 	/* Frames that were before it get to know the kernel, too. */
 	assert_string_equal(filter->context.kernel.release, "6.1.0-13-amd64");
-	assert_string_equal(filter->stack.buffer.frames.v[0].module.release, "6.1.0-13-amd64");
+	assert_string_equal(filter->stack.buffer.frames.v[0].is.module.release, "6.1.0-13-amd64");
 	/* Another kernel: what was before is written before, even if the line is of the stack. */
 	assert_int_equal(
 		vec_push(&filter->stack.evidence.modules, (struct module_evidence){.rejected = true}), 0);

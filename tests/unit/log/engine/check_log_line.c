@@ -40,7 +40,7 @@ int __wrap_stack_resolver_answer(const struct stack_resolver *resolver, const st
 /* ---- Lines ---- */
 
 static struct {
-	struct log_frame frames[LINE_MOST];
+	struct buffered_frame frames[LINE_MOST];
 	struct resolver_frame resolved[LINE_MOST];
 	struct filter_image images[LINE_MOST];
 	struct filter_options options;
@@ -69,10 +69,10 @@ static int set_up(void **state)
 	(void)state;
 	memset(&t, 0, sizeof(t));
 	for (size_t i = 0; i < LINE_MOST; i++) {
-		t.frames[i].address = 0x1234;
-		t.frames[i].shown = 0x7f001234;
+		t.frames[i].is.address = 0x1234;
+		t.frames[i].is.shown = 0x7f001234;
 		t.resolved[i] = (struct resolver_frame){.n_kept = 1, .n_bodies = 1, .kind = PC_EXACT};
-		strcpy(t.frames[i].module.name, "app");
+		strcpy(t.frames[i].is.module.name, "app");
 	}
 	t.options.demangle = DEMANGLE_AUTO;
 	answer_err = 0;
@@ -93,25 +93,34 @@ static int tear_down(void **state)
  */
 static void write_line(enum frame_style style, const char *marked)
 {
+	struct {
+		uint32_t tail, from, to;
+	} marks[LINE_MOST] = {{0}};
 	char line[400];
 	uint32_t n = 0;
 	size_t k = 0, labels = 0;
 	for (const char *p = marked; *p; p++) {
-		struct log_frame *frame = &t.frames[k < LINE_MOST ? k : 0];
+		size_t i = k < LINE_MOST ? k : 0;
 		if (*p == '{')
-			frame->from = n, frame->style = (uint8_t)style;
+			t.frames[i].is.from = n;
 		else if (*p == '^')
-			frame->tail = n;
+			marks[i].tail = n;
 		else if (*p == '~')
-			*(labels++ % 2 ? &frame->label_to : &frame->label_from) = n;
+			*(labels++ % 2 ? &marks[i].to : &marks[i].from) = n;
 		else if (*p == '}')
-			frame->to = n, frame->tail = frame->tail ? frame->tail : n, k++;
+			t.frames[i].is.to = n, marks[i].tail = marks[i].tail ? marks[i].tail : n, k++;
 		else
 			line[n++] = *p;
 	}
 	for (size_t i = 0; i < k; i++) {
-		t.frames[i].symbol_from = t.frames[i].label_from;
-		t.frames[i].symbol_to = t.frames[i].label_to;
+		struct log_frame *frame = &t.frames[i].is;
+		frame->style = (uint8_t)style;
+		if (style == STYLE_APPLE)
+			frame->label_from = marks[i].from, frame->label_to = marks[i].to;
+		else if (style == STYLE_SANITIZER || style == STYLE_MINIDUMP)
+			frame->tail = marks[i].tail;
+		if (style == STYLE_SYMBOL)
+			frame->symbol_from = marks[i].from, frame->symbol_to = marks[i].to;
 	}
 	const struct resolved_line resolved = {line, n, t.frames, t.resolved, t.images, k};
 	struct gsym_answer answer = {.n_frames = 0};
@@ -119,8 +128,6 @@ static void write_line(enum frame_style style, const char *marked)
 	/* Appended to the output. */
 	text_lit(&t.out, "before\n");
 	log_line_write(&t.out, &resolved, (const struct stack_resolver *)&a_resolver, &answer, &t.options);
-	for (size_t i = 0; i < k; i++)
-		t.frames[i].tail = 0;
 }
 
 static void becomes(enum frame_style style, const char *marked, const char *expected)
@@ -229,14 +236,14 @@ TEST(backtraces)
 	char expected[300];
 	FOUND(&in_b, &in_a);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		t.frames[0].number = rows[i].number;
+		t.frames[0].is.number = rows[i].number;
 		snprintf(expected, sizeof(expected),
 			 "%s0x000000007f001234 beta /src/b.h:7 (app+0x1234)\n"
 			 "%s0x000000007f001234 alpha /src/dir/a.c:5 (app+0x1234)\n",
 			 rows[i].inlined, rows[i].outer);
 		becomes(STYLE_BACKTRACE, "{x}\n", expected);
 	}
-	t.frames[0].number = 3;
+	t.frames[0].is.number = 3;
 	t.resolved[0].kind = PC_RETURN; /* as addr2line wants it */
 	FOUND(&no_line);
 	becomes(STYLE_BACKTRACE, "{x}\n", "    #3    0x000000007f001233 f::one() (app+0x1233)\n");
@@ -245,7 +252,7 @@ TEST(backtraces)
 /* The name of the module comes from the log. */
 TEST(escaped)
 {
-	strcpy(t.frames[0].module.name, "a\tb");
+	strcpy(t.frames[0].is.module.name, "a\tb");
 	FOUND(&at_start);
 	becomes(STYLE_BACKTRACE, "{x}\n", "    #0    0x000000007f001234 start (a\\x09b+0x1234)\n");
 }
@@ -359,7 +366,7 @@ TEST(ips_inlined)
 /* What is null is filled in where it is, what is missing at the end; the rest stays. */
 TEST(stackwalk)
 {
-	t.frames[0].number_digits = 4;
+	t.frames[0].is.number_digits = 4;
 	FOUND(&in_a);
 	becomes(STYLE_STACKWALK, "({\"file\":null,\"frame\":0,\"function\":null,\"line\": null}),\n",
 		"(" FILE_A ",\"frame\":0," FUNCTION_A ",\"line\": 5," OFFSET_A ",\"inlines\":null),\n");
@@ -476,16 +483,16 @@ TEST(unchanged)
 	t.resolved[0].n_kept = 0;
 	becomes(STYLE_PLAIN, "a {x} b\n", "a x b\n");
 	t.resolved[0].n_kept = 1;
-	t.frames[0].silent = true;
+	t.frames[0].is.silent = true;
 	becomes(STYLE_PLAIN, "a {x} b\n", "a x b\n");
 	assert_int_equal(asked, 0);
-	t.frames[0].silent = false;
+	t.frames[0].is.silent = false;
 	answer_err = -EBADMSG;
 	becomes(STYLE_PLAIN, "a {x} b\n", "a x b\n");
 	answer_err = 0;
 	/* A symbol of the log that has no line says no more. */
 	FOUND(&no_line);
-	t.frames[0].space = FRAME_NAME;
+	t.frames[0].is.space = FRAME_NAME;
 	becomes(STYLE_PLAIN, "a{} b\n", "a b\n");
 	FOUND(&in_a);
 	becomes(STYLE_PLAIN, "a{} b\n", "a alpha at /src/dir/a.c:5 b\n");

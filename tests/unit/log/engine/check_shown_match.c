@@ -1,5 +1,5 @@
 /* The function that a shown name and an offset mean, of many with that name. */
-#include "log/engine/shown_match.h"
+#include "log/engine/symbol_match.h"
 
 #include "tests/unit/gsym/sample.h"
 

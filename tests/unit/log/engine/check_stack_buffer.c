@@ -71,7 +71,7 @@ static void add_gap(struct stack_buffer *b, const char *text)
 			 0);
 }
 
-static struct log_frame *frame_at(struct stack_buffer *b, size_t i)
+static struct buffered_frame *frame_at(struct stack_buffer *b, size_t i)
 {
 	assert_true(i < b->frames.n);
 	return &b->frames.v[i];
@@ -109,7 +109,6 @@ TEST(other_lines)
 	add(b, two[0]);
 	assert_true(stack_buffer_continues(b, &spanning, plain_line, 1, two, 1));
 	assert_false(stack_buffer_continues(b, &solid, plain_line, 1, two, 1));
-	assert_false(stack_buffer_continues(b, NULL, plain_line, 1, two, 1));
 	assert_false(stack_buffer_continues(b, &spanning, plain_line, 1, two, 2));
 	stack_buffer_reset(b);
 	struct log_frame several[] = {named(0, 1), named(0, 2)};
@@ -118,12 +117,12 @@ TEST(other_lines)
 	assert_int_equal(b->n_chains, 1);
 	assert_int_equal(b->n_open, 0);
 	for (size_t i = 0; i < 2; i++) {
-		assert_true(frame_at(b, i)->apart);
+		assert_true(frame_at(b, i)->is.apart);
 		assert_int_equal(frame_at(b, i)->same, FRAME_NONE);
 		assert_int_equal(frame_at(b, i)->chain, 0);
 	}
-	assert_int_equal(frame_at(b, 0)->kind, PC_EXACT);
-	assert_int_equal(frame_at(b, 1)->kind, PC_RETURN);
+	assert_int_equal(frame_at(b, 0)->is.kind, PC_EXACT);
+	assert_int_equal(frame_at(b, 1)->is.kind, PC_RETURN);
 	assert_false(continues(b, named(0, 3)));
 }
 
@@ -157,9 +156,6 @@ TEST(without_gaps)
 	const struct log_frame frame = named(0, 1);
 	assert_false(spans(b, "i0"));
 	assert_int_equal(stack_buffer_add(b, &solid, plain_line, 1, &frame, 1), 0);
-	assert_false(spans(b, "i0"));
-	stack_buffer_reset(b);
-	assert_int_equal(stack_buffer_add(b, NULL, plain_line, 1, &frame, 1), 0);
 	assert_false(spans(b, "i0"));
 }
 
@@ -253,7 +249,7 @@ TEST(chains)
 	assert_int_equal(b->n_open, 2);
 	assert_int_equal(b->chains[0].thread, 3);
 	assert_int_equal(frame_at(b, 2)->chain, 2);
-	assert_int_equal(frame_at(b, 2)->kind, PC_RETURN);
+	assert_int_equal(frame_at(b, 2)->is.kind, PC_RETURN);
 	/* A frame that does not continue its thread's chain begins another. */
 	struct log_frame other = named(2, 1);
 	other.style = STYLE_PLAIN;
@@ -261,12 +257,12 @@ TEST(chains)
 	assert_true(continues(b, other));
 	add(b, other);
 	assert_int_equal(frame_at(b, 3)->chain, 3);
-	assert_int_equal(frame_at(b, 3)->kind, PC_EXACT);
+	assert_int_equal(frame_at(b, 3)->is.kind, PC_EXACT);
 	assert_int_equal(b->n_open, 2);
 	other.kind = PC_ADJUSTED;
 	add(b, other);
 	assert_int_equal(frame_at(b, 4)->chain, 3);
-	assert_int_equal(frame_at(b, 4)->kind, PC_ADJUSTED);
+	assert_int_equal(frame_at(b, 4)->is.kind, PC_ADJUSTED);
 }
 
 /* The buffer begins anew after a reset. */
@@ -277,7 +273,7 @@ TEST(reset)
 	add(b, named(2, 1));
 	size_t memory = stack_buffer_memory(b);
 	assert_int_equal(memory, b->text.cap + b->lines.cap * sizeof(struct buffered_line) +
-					 b->frames.cap * sizeof(struct log_frame));
+					 b->frames.cap * sizeof(struct buffered_frame));
 	assert_true(b->text.cap && b->lines.cap && b->frames.cap);
 	stack_buffer_reset(b);
 	assert_int_equal(stack_buffer_memory(b), memory);
@@ -336,12 +332,12 @@ TEST(repeated_head)
 		assert_int_equal(stack_buffer_add(b, &spanning, repeats[i].line, 5, &next, 1), 0);
 		assert_int_equal(frame_at(b, 0)->same, repeats[i].is_same ? 1 : FRAME_NONE);
 		assert_int_equal(frame_at(b, 1)->same, FRAME_NONE);
-		assert_int_equal(frame_at(b, 1)->kind, repeats[i].is_same ? PC_EXACT : PC_RETURN);
+		assert_int_equal(frame_at(b, 1)->is.kind, repeats[i].is_same ? PC_EXACT : PC_RETURN);
 		assert_int_equal(frame_at(b, 1)->chain, 0);
 		/* It was no head, so that nothing repeats it. */
 		assert_int_equal(stack_buffer_add(b, &spanning, repeats[i].line, 5, &next, 1), 0);
 		assert_int_equal(frame_at(b, 1)->same, FRAME_NONE);
-		assert_int_equal(frame_at(b, 2)->kind, PC_RETURN);
+		assert_int_equal(frame_at(b, 2)->is.kind, PC_RETURN);
 	}
 }
 
@@ -355,11 +351,11 @@ TEST(apart_from_head)
 	add(b, head);
 	add(b, guess);
 	assert_int_equal(frame_at(b, 0)->same, FRAME_NONE);
-	assert_int_equal(frame_at(b, 1)->kind, PC_RETURN);
+	assert_int_equal(frame_at(b, 1)->is.kind, PC_RETURN);
 	assert_true(spans(b, "h0"));
 	add(b, named(0, 8));
 	assert_int_equal(frame_at(b, 0)->same, 2);
-	assert_int_equal(frame_at(b, 2)->kind, PC_EXACT);
+	assert_int_equal(frame_at(b, 2)->is.kind, PC_EXACT);
 	/* Repeated as a head, it is that of what follows. */
 	stack_buffer_reset(b);
 	add(b, head);

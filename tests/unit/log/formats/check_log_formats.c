@@ -42,7 +42,8 @@ static void describe_number(struct text_buf *out, const char *what, uint64_t val
 /* "{what the answer replaces} rva 10 exact #1 of module=id" */
 static void describe_frame(struct text_buf *out, const char *line, const struct log_frame *f)
 {
-	static const char *const spaces[] = {" link ", " rva ", " file ", " perf ", " code ", " name "};
+	static const char *const spaces[] = {" link ", " rva ",  " file ",   " perf ",
+					     " code ", " name ", " mangled "};
 	static const char *const kinds[] = {" exact", " return", " adjusted"};
 	static const char *const styles[] = {" apple",   " kernel",    " sanitizer", " threads", " summary",
 					     " android", " coredump",  " backtrace", " pc",      " symbol",
@@ -52,20 +53,24 @@ static void describe_frame(struct text_buf *out, const char *line, const struct 
 	text_char(out, '}');
 	if (f->from == f->to)
 		text_dec(out, f->from);
-	describe_number(out, " tail -", f->to - f->tail);
+	bool has_tail = f->style == STYLE_SANITIZER || f->style == STYLE_MINIDUMP;
+	describe_number(out, " tail -", has_tail ? f->to - f->tail : 0);
 	text_str(out, spaces[f->space]);
-	if (f->space == FRAME_NAME || f->style == STYLE_SYMBOL) {
+	bool has_symbol = f->space == FRAME_NAME || f->space == FRAME_MANGLED;
+	if (has_symbol) {
 		text_bytes(out, line + f->symbol_from, f->symbol_to - f->symbol_from);
 		text_char(out, '+');
 	}
 	text_hex(out, f->address, 1);
-	describe_number(out, "/", f->symbol_size);
+	describe_number(out, "/", has_symbol ? f->symbol_size : 0);
 	describe_number(out, " shown ", f->shown);
 	describe_number(out, " mapped ", f->space == FRAME_PERF ? ~f->mapped : 0);
-	describe_number(out, " size ", f->code_size);
+	describe_number(out, " size ", f->space == FRAME_CODE ? f->code_size : 0);
 	text_str(out, styles[f->style]);
-	text_str(out, f->label_to ? " " : "");
-	text_bytes(out, line + f->label_from, f->label_to - f->label_from);
+	if (f->style == STYLE_APPLE) {
+		text_char(out, ' ');
+		text_bytes(out, line + f->label_from, f->label_to - f->label_from);
+	}
 	text_str(out, kinds[f->kind]);
 	if (f->has_number) {
 		text_lit(out, " #");

@@ -267,7 +267,7 @@ static const struct step markup_steps[] = {
 	 "{{{{bt:6:0x500010:x}}}} link 1010 shown 500010 backtrace return #6 of x.so=" ID
 	 "; {{{{bt:4294967295:0x500010}}}} link 1010 shown 500010 backtrace return #4294967295 of x.so=" ID},
 	{"{{{symbol:_ZN1f3oneEv}}} {{{symbol:}}} {{{symbol:a:b}}} {{{symbol}}}",
-	 "{{{{symbol:_ZN1f3oneEv}}}} link _ZN1f3oneEv+0 symbol exact apart of "},
+	 "{{{{symbol:_ZN1f3oneEv}}}} mangled _ZN1f3oneEv+0 symbol exact apart of "},
 	{"{{{pc:0x500004}} {{pc:0x500004}}}", ""},
 	{"{{{mmap:0x500000:0x2000:load:0:rx:0x3000}}}", ""},
 	{"{{{bt:0:0x501000}}}",
