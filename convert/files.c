@@ -2,7 +2,7 @@
  * files.c - the files of one conversion: the object file, its debug file, their alternate file, split units,
  * and separate symbols. They are found by debug_files.c and split.c.
  */
-#include "convert/files.h"
+#include "convert/conversion.h"
 
 #include "convert/dwarf/dwarf_stream.h"
 #include "convert/companion/debug_files.h"
@@ -10,7 +10,6 @@
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
 #include "convert/object/source_format.h"
-#include "convert/companion/pdb_find.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * fragment.c - which units, which symbols, and what of the result is certain.
  *
- * Units are chosen by the code that they list (dwarf_code.h), and pass through the same stages as in the
+ * Units are chosen by the code that they list (dwarf_code.c), and pass through the same stages as in the
  * whole conversion, in the same order, with all symbols that touch their functions. Every stage decides by
  * records that share a start or overlap, so a function is certain if no record of a unit that was not chosen
  * may touch it:
@@ -16,15 +16,12 @@
  * .debug_aranges tells the units, no name is in another one, and a sized function symbol begins where the
  * function does: that bounds all symbols before it, so only those that touch the units' code are needed.
  */
-#include "convert/fragment.h"
 
-#include "convert/dwarf/dwarf_code.h"
+#include "convert/dwarf/dwarf.h"
 #include "convert/dwarf/dwarf_stream.h"
-#include "convert/files.h"
+#include "convert/conversion.h"
 #include "convert/finish/finalize.h"
-#include "convert/object/section_layout.h"
-#include "convert/prepare.h"
-#include "convert/units.h"
+#include "convert/object/object_file.h"
 #include "convert/object/source_format.h"
 #include "gsym/base/invariant.h"
 #include "gsym/write/writer.h"

@@ -7,7 +7,7 @@
  * Units are numbered in the order of the file, and what is before the first one that is still read is given
  * back.
  */
-#include "convert/units.h"
+#include "convert/conversion.h"
 
 #include "convert/dwarf/dwarf_stream.h"
 #include "gsym/base/parallel.h"

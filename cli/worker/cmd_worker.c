@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "convert/convert.h"
-#include "convert/object/compress.h"
+#include "convert/object/object_file.h"
 #include "convert/identity/identity.h"
 #include "work/os/monotonic.h"
 #include "work/types/memory_limit.h"

@@ -118,7 +118,7 @@ int breakpad_read_function(struct breakpad_reader *reader, const struct breakpad
 
 const struct warnings *breakpad_reader_warnings(const struct breakpad_reader *reader);
 
-/* ---- The inline tree of one function (breakpad_inline.c, breakpad_call_file.c) ---- */
+/* ---- The inline tree of one function (breakpad_inline.c) ---- */
 
 enum {
 	BREAKPAD_DEPTH_MAX = 256,    /* inlined calls in each other: as many as GSYM's readers follow */
@@ -139,7 +139,7 @@ struct breakpad_node {
 	uint32_t call_file, call_line;
 	uint32_t depth;     /* 0 = inlined into the function itself */
 	uint32_t own_file;  /* of the inlined function, 0 = not known */
-	bool has_call_file; /* else breakpad_call_files() sets call_file */
+	bool has_call_file; /* else it is found, see breakpad_inline.c */
 	/* filled in by breakpad_tree_make() */
 	uint32_t parent, child, sibling; /* nodes; NO_NODE */
 	uint32_t latest;                 /* of a record: the node made of it last */
@@ -170,9 +170,6 @@ struct breakpad_rows {
 /* From tree->nodes and ranges to tree->inlines and out. 0 or -ENOMEM. */
 int breakpad_tree_make(struct breakpad_tree *tree, const struct breakpad_rows *rows,
 		       struct warnings *warnings);
-
-/* Sets call_file of the placed nodes that have none. */
-void breakpad_call_files(struct breakpad_tree *tree, const struct breakpad_rows *rows);
 
 /* ---- All of it (breakpad_write.c) ---- */
 

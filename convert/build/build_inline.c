@@ -1,5 +1,5 @@
 /*
- * build_inline.c - the inline tree of one range of a function.
+ * build_inline.c - the inline tree of one range of a function, and its call sites.
  *
  * Inlined calls are a preorder list with depths. A function with several ranges becomes one record for each,
  * which takes the part of the tree in its range. In one pass, with a stack of the kept ranges by depth, the
@@ -140,6 +140,45 @@ int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_
 		dropped = err ? call->depth : UINT32_MAX;
 		levels[call->depth] = (struct inline_level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)),
 							    (uint32_t)b->kept.n};
+	}
+	return 0;
+}
+
+/* ---- Call sites ---- */
+
+/* A return address is after the first byte of the range, at most at its end: the last instruction may be a
+ * call. */
+static bool returns_into(const struct call_entry *call, uint64_t lo, uint64_t hi)
+{
+	return call->return_pc > lo && call->return_pc <= hi;
+}
+
+static int add_site(struct unit_builder *b, const struct call_entry *call, uint64_t lo)
+{
+	struct name_slot name = {.string = NO_STRING};
+	int err = call->has_callee ? builder_name(b, call->name_key, &name) : 0;
+	struct gsym_callsite site = {
+		.return_off = call->return_pc - lo,
+		.first_pattern = (uint32_t)b->patterns.n,
+		.n_patterns = name.string != NO_STRING,
+	};
+	if (!err && site.n_patterns)
+		err = vec_push(&b->patterns, name.string);
+	return err ? err : vec_push(&b->callsites, site);
+}
+
+int builder_callsites(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_t hi)
+{
+	const struct subprogram *subprogram = &b->subprograms.v[index];
+	b->callsites.n = b->patterns.n = 0;
+	for (uint32_t i = subprogram->first_call;
+	     i < subprogram->end_call && budget_work(&b->unit.budget, ACCOUNT_CALLS, 1); i++) {
+		const struct call_entry *call = &b->calls.v[i];
+		if (call->subprogram != index || !returns_into(call, lo, hi))
+			continue;
+		int err = add_site(b, call, lo);
+		if (err)
+			return err;
 	}
 	return 0;
 }

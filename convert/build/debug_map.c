@@ -5,7 +5,7 @@
  * each in the object file: the moves, sorted by address. Each unit is built as usual and its records are
  * moved, by binary search; those of functions that the linker dropped are discarded.
  */
-#include "convert/build/debug_map.h"
+#include "convert/build/builder.h"
 
 #include "convert/build/unit_builder.h"
 #include "convert/object/macho/macho.h"

@@ -4,14 +4,14 @@
  * builder_unit() walks the entries of a unit once (dwarf_walk.c) and lists subprograms, inlined subroutines
  * and call sites in flat arrays that refer to each other by index. Then each range of each subprogram becomes
  * a record: as much code as its symbol has (build_extent.c), rows from the line table (build_lines.c), its
- * part of the inline tree (build_inline.c), its call sites (build_calls.c). Subprograms without address are
- * matched with leftover line sequences (build_folded.c).
+ * part of the inline tree and its call sites (build_inline.c). Subprograms without address are matched with
+ * leftover line sequences (build_lines.c).
  */
 #ifndef CONVERT_BUILD_UNIT_BUILDER_H
 #define CONVERT_BUILD_UNIT_BUILDER_H
 
 #include "convert/build/build_types.h"
-#include "convert/record/text_set.h"
+#include "convert/record/pool.h"
 
 /* A subprogram with code (DW_TAG_subprogram). */
 struct subprogram {
@@ -140,18 +140,7 @@ int builder_extent(struct unit_builder *builder, struct range range, const struc
 int builder_rows(struct unit_builder *builder, struct range extent, uint64_t entry,
 		 const struct subprogram *subprogram);
 
-/* The same from one sequence alone. */
-int builder_sequence_rows(struct unit_builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);
-
-/* The sequence whose program begins at @off of .debug_line, or NULL. */
-const struct line_seq *builder_find_sequence(const struct unit_builder *builder, uint64_t off);
-
-/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: that row is in
- * another file or before it. */
-uint64_t builder_declaration_distance(struct unit_builder *builder, const struct line_seq *seq,
-				      uint64_t die_off);
-
-/* Adds records of folded functions whose line sequence was found (build_folded.c). 0 or -ENOMEM. */
+/* Adds records of folded functions whose line sequence was found (build_lines.c). 0 or -ENOMEM. */
 int builder_folded(struct unit_builder *builder);
 
 /* Copies the scratch of one function into @record and appends it to builder->records. */
@@ -160,7 +149,7 @@ int builder_keep_record(struct unit_builder *builder, struct func_record *record
 /* Copies records, strings and files into @ret, where they last as long as the builder. 0 or -ENOMEM. */
 int builder_keep_result(struct unit_builder *builder, struct unit_result *ret);
 
-/* The call sites of a subprogram in [lo, hi) into builder->callsites and patterns (build_calls.c). */
+/* The call sites of a subprogram in [lo, hi) into builder->callsites and patterns (build_inline.c). */
 int builder_callsites(struct unit_builder *builder, uint32_t subprogram, uint64_t lo, uint64_t hi);
 
 /* The inline tree of a subprogram in [lo, hi) into builder->inlines and inline_ranges (build_inline.c). */

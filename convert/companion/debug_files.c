@@ -3,22 +3,22 @@
  * debug directories, by .gnu_debuglink beside the file, in .debug/ and below the debug directories, and by
  * the path of a kernel module below the debug directories, without the ending that tells how the module is
  * compressed. Each may be compressed and then has such an ending (packed_name.h). The first candidate with
- * DWARF ends the search; one without is kept as a fallback for its symbols. Mach-O files have a dSYM instead
- * (dsym.c).
+ * DWARF ends the search; one without is kept as a fallback for its symbols. Mach-O files have a dSYM instead.
  */
 #include "convert/companion/debug_files.h"
 
+#include "convert/object/compressed_file.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"
-#include "convert/companion/pdb_find.h"
-#include "work/types/machine_fault.h"
-#include "work/types/packed_name.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/cursor.h"
+#include "work/types/machine_fault.h"
+#include "work/types/packed_name.h"
 
 #include <libdeflate.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PATH_SIZE = 4096 };
@@ -168,6 +168,49 @@ static void object_dir(const struct object_file *object, char ret[static PATH_SI
 	dir_of(object->path[0] == '/' || !path ? object->path : path, ret, PATH_SIZE);
 }
 
+/* ---- dSYM bundles of Mach-O files ---- */
+
+enum { BUNDLE_LEVELS = 4 /* X.framework/Versions/A/X */ };
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static struct object_file *open_bundle(const struct object_file *object, const char *bundle)
+{
+	char path[PATH_SIZE];
+	struct object_file *found = NULL;
+	struct object_pick pick = {.id = object->id, .id_size = object->id_size};
+	if (snprintf(path, sizeof(path), "%s.dSYM/Contents/Resources/DWARF/%s", bundle,
+		     base_of(object->path)) >= PATH_SIZE ||
+	    object_open_slice(path, object->opener, &pick, &found, NULL))
+		return NULL;
+	return keep_if(found, same_id(found, object->id, object->id_size));
+}
+
+/* The slice with the UUID of @object in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or
+ * in one of @dirs. */
+static struct object_file *find_dsym(const struct object_file *object, const char *const *dirs)
+{
+	char path[PATH_SIZE];
+	struct object_file *found = NULL;
+	if (!object->id_size || snprintf(path, sizeof(path), "%s", object->path) >= PATH_SIZE)
+		return NULL;
+	for (int level = 0; level < BUNDLE_LEVELS && !found && *path; level++) {
+		found = open_bundle(object, path);
+		char *slash = strrchr(path, '/');
+		*(slash ? slash : path) = 0;
+	}
+	for (const char *const *d = dirs; d && *d && !found; d++)
+		if (snprintf(path, sizeof(path), "%s/%s", *d, base_of(object->path)) < PATH_SIZE)
+			found = open_bundle(object, path);
+	return found;
+}
+
+/* ---- The search ---- */
+
 /* Whether @found ends the search: it does if it has DWARF; otherwise it is kept as *best if that is NULL.
  * @found may be NULL. */
 static bool settles(struct object_file *found, struct object_file **best)
@@ -219,7 +262,7 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
 	char dir[PATH_SIZE];
 	bool has_id = object->id_size;
 	bool bundled = object->format->companion == COMPANION_DSYM;
-	*ret = bundled ? dsym_find(object, dirs) : NULL;
+	*ret = bundled ? find_dsym(object, dirs) : NULL;
 	if (bundled || (has_id && find_by_id(object, dirs, ret)))
 		return 0;
 	object_dir(object, dir);
@@ -275,7 +318,7 @@ bool debug_file_name(struct object_file *object, char *ret, size_t size)
 	struct debuglink link;
 	char name[ID_NAME_SIZE];
 	if (object->format->companion == COMPANION_DSYM) {
-		dsym_name(object, ret, size);
+		snprintf(ret, size, "%s.dSYM", base_of(object->path));
 		return true;
 	}
 	bool linked = read_debuglink(object, &link);
@@ -377,4 +420,31 @@ int fetch_alternate(struct object_file *object, struct object_file **ret)
 		return -ENOSYS;
 	int err = fetch_by_id(object, link.id, link.id_size, ret);
 	return checked_fetch(err, !err && is_alternate(*ret, &link), ret);
+}
+
+/* ---- Symbols in .gnu_debugdata (MiniDebugInfo) ---- */
+
+/*
+ * An xz-compressed ELF file with only a symbol table, which distributions leave in stripped programs.
+ */
+
+enum { DEBUGDATA_MAX = 256 << 20 /* bytes; real ones have a few megabytes */ };
+
+int open_debugdata(struct object_file *object, struct object_file **ret)
+{
+	struct object_section *s = object_section(object, ".gnu_debugdata");
+	struct span inflated;
+	*ret = NULL;
+	int err = s ? section_load(s) : 0;
+	if (!s || err)
+		return err;
+	err = compressed_file_inflate(s->data, NULL, DEBUGDATA_MAX, &inflated);
+	if (err)
+		return err;
+	err = object_open_memory(inflated.data, inflated.size, ".gnu_debugdata", ret, NULL);
+	if (err)
+		munmap((void *)(uintptr_t)inflated.data, inflated.size);
+	else
+		(*ret)->inflated = inflated;
+	return err;
 }

@@ -48,16 +48,16 @@ int fetch_alternate(struct object_file *object, struct object_file **ret);
  */
 int open_debugdata(struct object_file *object, struct object_file **ret);
 
-/* ---- dSYM bundles of Mach-O files (dsym.c) ---- */
+/* ---- The PDB file of a PE file (pdb_find.c) ---- */
 
 /*
- * The slice with the UUID of @object in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or
- * in one of
- * @dirs, which end with NULL and may be NULL. NULL when there is none.
+ * Opens the PDB file of @pe from beside it or one of @dirs, which end with NULL and may be NULL; without
+ * pdb_load(). NULL when there is none with the same GUID and age; then @why is set if there is one with
+ * another age, or whose form is not read, and was empty before.
  */
-struct object_file *dsym_find(const struct object_file *object, const char *const *dirs);
+struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs, struct gsym_diag *why);
 
-/* The name that the bundle of @object would have. */
-void dsym_name(const struct object_file *object, char *ret, size_t size);
+/* The path of that file in a symbol store, NAME.pdb/GUIDage/NAME.pdb, cut to @size. False: @pe names none. */
+bool pdb_store_name(const struct object_file *pe, char *ret, size_t size);
 
 #endif

@@ -22,8 +22,6 @@
 int mapped_object_open(const char *path, const struct convert_opener *opener, const char *arch,
 		       uint64_t mtime, struct object_file **ret, struct gsym_diag *diag);
 
-/* ---- Static libraries (archive.c) ---- */
-
 /*
  * Finds the member called @name: of several, the one modified at @mtime (seconds since the epoch), else the
  * first. Understands the long names of BSD and GNU. False when there is none, or @file is no archive.

@@ -7,7 +7,7 @@
  * GUID and counts the age up, and code may have moved since. The age is that of the DBI stream; tools that
  * only add streams count up another, that of the PDB stream.
  */
-#include "convert/companion/pdb_find.h"
+#include "convert/companion/debug_files.h"
 
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"

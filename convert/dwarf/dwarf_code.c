@@ -1,4 +1,4 @@
-#include "convert/dwarf/dwarf_code.h"
+#include "convert/dwarf/dwarf.h"
 
 struct code_list {
 	const struct dwarf *dwarf;

@@ -5,7 +5,7 @@
 #include "convert/dwarf/dwarf_stream.h"
 
 #include "convert/dwarf/dwarf_shared.h"
-#include "convert/object/section_stream.h"
+#include "convert/object/object_file.h"
 
 #include <libdwarf/dwarf.h>
 

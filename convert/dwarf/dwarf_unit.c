@@ -1,7 +1,7 @@
 /*
  * dwarf_unit.c - sections, unit headers and unit entries (DWARF 5, 7.5.1 and 3.1).
  */
-#include "convert/dwarf/dwarf_code.h"
+#include "convert/dwarf/dwarf.h"
 #include "convert/dwarf/dwarf_shared.h"
 
 #include "gsym/base/invariant.h"

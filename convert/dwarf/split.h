@@ -42,15 +42,4 @@ void split_file_close(struct split_file *file);
  * unit. */
 bool split_file_serves(struct split_file *file, const struct unit *skeleton);
 
-/* ---- Packages ---- */
-
-struct dwp;
-
-/* NULL when @path is no package; it keeps its file open. */
-struct dwp *dwp_open(const char *path, const struct convert_opener *opener);
-void dwp_close(struct dwp *dwp);
-
-/* The sections of the unit with that id, in @ret: 0, -ENOENT, or -EBADMSG when the index is damaged. */
-int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret);
-
 #endif

@@ -7,7 +7,7 @@
  * anchors are rejected, because they could make a small file a huge tree; directives, because libyaml takes
  * quadratic time for them.
  */
-#include "convert/finish/callsites_file.h"
+#include "convert/finish/callsites.h"
 
 #include "gsym/base/diag.h"
 

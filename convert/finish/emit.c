@@ -47,6 +47,26 @@ static size_t chunk_end(size_t index, size_t n, size_t chunk)
 	return n - first < chunk ? n : first + chunk;
 }
 
+/* ---- What was not asked for ---- */
+
+static void omit(struct func_record *r, const struct convert_options *options)
+{
+	if (options->omit_lines)
+		r->n_rows = 0;
+	if (options->omit_inlines)
+		r->n_inlines = 0;
+	for (uint32_t i = 0; i < r->n_merged; i++)
+		omit(&r->merged[i], options);
+}
+
+void omit_records(record_vec *records, const struct convert_options *options)
+{
+	if (!options->omit_lines && !options->omit_inlines)
+		return;
+	for (size_t i = 0; i < records->n; i++)
+		omit(&records->v[i], options);
+}
+
 /* ---- What is used ---- */
 
 static void use_string(struct emitter *e, uint64_t string)

@@ -23,7 +23,7 @@
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct warnings *warnings);
 
-/* Leaves lines and inlined calls out of final @records, as @options say. */
+/* Leaves lines and inlined calls out of final @records, as @options say (emit.c). */
 void omit_records(record_vec *records, const struct convert_options *options);
 
 /*

@@ -12,7 +12,6 @@
  */
 #include "convert/golang/pclntab.h"
 
-#include "convert/golang/relatives.h"
 #include "convert/object/source_format.h"
 
 enum {

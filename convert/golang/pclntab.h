@@ -12,6 +12,7 @@
 
 #include "convert/object/object_file.h"
 #include "convert/record/budget.h"
+#include "gsym/base/cursor.h"
 #include "gsym/base/vec.h"
 
 enum pclntab_version {
@@ -95,6 +96,25 @@ struct area_walk area_walk_of(struct object_file *object);
 
 /* The next area; empty if that is only code or has no bytes in the file. False past the last one. */
 bool next_area(struct area_walk *walk, struct data_area *ret);
+
+/* ---- Relocations of a position independent ELF program by its load address (pclntab_find.c) ---- */
+
+/*
+ * The system's linker writes the addresses that they make to .rela.dyn, and to the bytes they are for a zero,
+ * or, for AArch64, something else.
+ */
+
+struct relative {
+	uint64_t addr, value; /* the word at addr is value */
+};
+
+/* The relocations of @object; none if it has no such section, as 32-bit machines that Go knows. */
+struct cursor relatives_of(struct object_file *object);
+
+/* The next one. False at the end. */
+bool next_relative(struct cursor *c, struct relative *ret);
+
+/* ---- The table ---- */
 
 /*
  * Finds the table in @object, by its section's name or its magic number. Bytes that must be changed are

@@ -1,17 +1,16 @@
 /*
  * pclntab_find.c - where Go's function table is.
  *
- * A file without its section (go_table.h), but with others of Go's or no section at all, is searched for the
- * magic number, and so is a PE file, where it is in .rdata. The number's place is a multiple of 4, and what
- * follows must be a whole header.
+ * A file without its section (object_go_table()), but with others of Go's or no section at all, is searched
+ * for the magic number, and so is a PE file, where it is in .rdata. The number's place is a multiple of 4,
+ * and what follows must be a whole header.
  */
 #include "convert/golang/pclntab.h"
 
-#include <string.h>
-
-#include "convert/golang/relatives.h"
-#include "convert/object/go_table.h"
+#include "convert/object/object_file.h"
 #include "convert/object/source_format.h"
+
+#include <string.h>
 
 static struct data_area section_area(const struct area_walk *w, const struct object_section *s)
 {
@@ -107,6 +106,24 @@ static bool search_areas(struct pclntab *t)
 }
 
 /* ---- Position independent programs ---- */
+
+struct cursor relatives_of(struct object_file *object)
+{
+	const struct object_section *s = object->addr_size == 8 ? object_section(object, ".rela.dyn") : NULL;
+	return s ? cursor_new(s->raw.data, s->raw.size, object->big_endian) : cursor_new(NULL, 0, false);
+}
+
+bool next_relative(struct cursor *c, struct relative *ret)
+{
+	while (cursor_left(c)) {
+		*ret = (struct relative){.addr = cursor_u64(c)};
+		uint32_t symbol = (uint32_t)(cursor_u64(c) >> 32);
+		ret->value = cursor_u64(c);
+		if (cursor_ok(c) && !symbol)
+			return true;
+	}
+	return false;
+}
 
 /*
  * Entries before Go 1.18 have addresses, which relocations make: then the table is a copy with these applied.

@@ -3,12 +3,14 @@
  */
 #include "convert/identity/identity.h"
 
-#include "convert/object/go_table.h"
+#include "convert/companion/debug_files.h"
+#include "convert/object/object_file.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -84,6 +86,36 @@ static int hash_object(const struct object_file *object, struct image_identity *
 	id->id_size = sizeof(hash.digest);
 	id->id_is_hash = true;
 	return 0;
+}
+
+/* ---- The name that an object file gives itself ---- */
+
+enum { ID_DIGITS_MIN = 16 /* a name of so many hexadecimal digits or more is an id */ };
+
+static bool is_id(const char *name)
+{
+	size_t n = strlen(name);
+	return n >= ID_DIGITS_MIN && strspn(name, "0123456789abcdef") == n;
+}
+
+static bool take_debuglink(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
+{
+	static const char suffix[] = ".debug";
+	char name[IMAGE_NAME_SIZE];
+	if (!debug_link_name(object, name, sizeof(name)))
+		return false;
+	size_t n = strlen(name);
+	if (n >= sizeof(suffix) && strcmp(name + n - (sizeof(suffix) - 1), suffix) == 0)
+		name[n - (sizeof(suffix) - 1)] = 0;
+	return !is_id(name) && object_take_name(name, ret);
+}
+
+void program_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
+{
+	const struct source_format *format = object->format;
+	if (!(format->own_name && format->own_name(object, ret)) &&
+	    !(format->companion == COMPANION_DEBUG_FILE && take_debuglink(object, ret)))
+		*ret = 0;
 }
 
 /* ---- All images of a file ---- */

@@ -50,7 +50,7 @@ enum { SHA256_SIZE = 32 };
 /* FIPS 180-4 */
 void sha256(const void *data, size_t size, uint8_t ret[static SHA256_SIZE]);
 
-/* ---- The name that an object file gives itself (program_name.c) ---- */
+/* ---- The name that an object file gives itself ---- */
 
 /*
  * DT_SONAME of an ELF file, else the name of its debug file (.gnu_debuglink) without ".debug", unless that is

@@ -4,7 +4,6 @@
  * The uncompressed size in the header is not trusted: it must be within the best ratio of the algorithm.
  * Memory is mapped lazily, so that a false size costs address space only.
  */
-#include "convert/object/compress.h"
 
 #include <libdeflate.h>
 #include <sys/mman.h>

@@ -1,9 +1,10 @@
 #include "convert/object/object_file.h"
 
 #include "convert/object/source_format.h"
-#include "work/types/valid_name.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/sort.h"
+#include "work/types/go_id.h"
+#include "work/types/valid_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,6 +102,47 @@ bool object_has_code(const struct object_file *object)
 		if (object->sections.v[i].code && object->sections.v[i].raw.size)
 			return true;
 	return false;
+}
+
+/* ---- Go's function table and build id ---- */
+
+bool section_is_data(const struct object_section *section)
+{
+	return section->allocated && !section->code && section->raw.size &&
+	       section->compression == COMPRESSION_NONE;
+}
+
+const struct object_section *object_go_table(struct object_file *object)
+{
+	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab", "__TEXT,__gopclntab",
+					    "__DATA_CONST,__gopclntab"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct object_section *s = object_section(object, names[i]);
+		if (s && section_is_data(s))
+			return s;
+	}
+	return NULL;
+}
+
+/* cmd/internal/buildid/buildid.go: the marker, the id, a quote; within the first 32 KB of the code. */
+void go_build_id_in_code(const struct object_file *object, char ret[static GO_ID_SIZE])
+{
+	static const char marker[] = "\xff Go build ID: \"";
+	enum { MARKER_SIZE = sizeof(marker) - 1, SEARCHED = 32 << 10 };
+	*ret = 0;
+	for (size_t i = 0; i < object->sections.n; i++) {
+		const struct object_section *s = &object->sections.v[i];
+		size_t size = s->raw.size < SEARCHED ? s->raw.size : SEARCHED;
+		const char *at = s->code && size ? memmem(s->raw.data, size, marker, MARKER_SIZE) : NULL;
+		if (!at)
+			continue;
+		at += MARKER_SIZE;
+		const char *end = (const char *)s->raw.data + size,
+			   *quote = memchr(at, '"', (size_t)(end - at));
+		if (!quote || !go_id_parse(at, (size_t)(quote - at), ret))
+			*ret = 0;
+		return;
+	}
 }
 
 /* ---- For readers of source formats ---- */
@@ -267,4 +309,60 @@ int section_relocate(struct object_file *object, struct object_section *section,
 {
 	const struct source_format *format = object->format;
 	return format->relocate ? format->relocate(object, section, ret_skipped) : 0;
+}
+
+/* ---- For the summary ---- */
+
+static bool is_listed(const struct object_section *s, bool code_only)
+{
+	return s->size && (code_only ? s->code : s->allocated);
+}
+
+static size_t count_sections(const struct object_file *object, bool code_only)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < object->sections.n; i++)
+		n += is_listed(&object->sections.v[i], code_only);
+	return n;
+}
+
+int layout_report(const struct object_file *object, struct convert_summary *summary)
+{
+	size_t n = object->relocatable ? count_sections(object, false) : 0;
+	bool code_only = n > CONVERT_SECTIONS_MAX;
+	size_t n_listed = code_only ? count_sections(object, true) : n;
+	n_listed = n_listed < CONVERT_SECTIONS_MAX ? n_listed : CONVERT_SECTIONS_MAX;
+	if (!n)
+		return 0;
+	summary->sections = calloc(n_listed + 1, sizeof(*summary->sections));
+	if (!summary->sections)
+		return -ENOMEM;
+	for (size_t i = 0; summary->n_sections < n_listed; i++) {
+		const struct object_section *s = &object->sections.v[i];
+		if (!is_listed(s, code_only))
+			continue;
+		struct convert_section *to = &summary->sections[summary->n_sections++];
+		to->addr = s->addr;
+		to->size = s->size;
+		to->code = s->code;
+		snprintf(to->name, sizeof(to->name), "%s", s->name);
+	}
+	summary->sections_left_out = n - n_listed;
+	return 0;
+}
+
+int segments_report(const struct object_file *object, struct convert_summary *summary)
+{
+	enum { PAGE = 4096 };
+	size_t n = object_has_code(object) ? object->segments.n : 0;
+	summary->image_base = object->has_base ? object->base_address & ~(uint64_t)(PAGE - 1) : 0;
+	n = n < CONVERT_SEGMENTS_MAX ? n : CONVERT_SEGMENTS_MAX;
+	summary->segments = calloc(n + 1, sizeof(*summary->segments));
+	if (!summary->segments)
+		return -ENOMEM;
+	for (; summary->n_segments < n; summary->n_segments++) {
+		const struct object_segment *s = &object->segments.v[summary->n_segments];
+		summary->segments[summary->n_segments] = (struct convert_segment){s->off, s->addr, s->size};
+	}
+	return 0;
 }

@@ -7,11 +7,11 @@
 #ifndef CONVERT_OBJECT_OBJECT_FILE_H
 #define CONVERT_OBJECT_OBJECT_FILE_H
 
-#include "work/types/convert_types.h"
-#include "work/types/image_identity.h"
 #include "convert/record/range.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/bytes.h"
+#include "work/types/convert_types.h"
+#include "work/types/image_identity.h"
 
 /*
  * How a section is compressed, as elf.c found it. It is undone whole by compress.c, which also bounds the
@@ -193,11 +193,81 @@ void section_unload(struct object_section *section);
 uint64_t section_input(const struct object_section *section);
 
 /*
+ * Has them find out which instructions this processor has, for which they may open files: in a sandbox they
+ * could not, and would do without the fast ones.
+ */
+void compression_prepare(void);
+
+/*
  * Applies the relocations of a loaded section of a relocatable file to a private copy, which section->data
  * then is. Relocations of unknown type or outside of the section are skipped and added to *ret_skipped. Not
  * thread-safe. 0, -ENOMEM, or -ENOTSUP: those of the machine are not known, and the section means nothing.
  */
 int section_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
+
+/* ---- A compressed section inflated from its beginning, step by step (section_stream.c) ---- */
+
+/*
+ * What was inflated can be read while the rest still is, by other threads, too. Compressed bytes are given
+ * back to the system, and pages whose bytes are no longer needed are used again, so that a section of any
+ * size takes little memory. Its bytes have their place in one mapping as large as the section.
+ */
+
+struct section_stream;
+
+/*
+ * Begins to inflate @section of @object. section->data becomes the mapping, of which nothing may be read yet.
+ * Both are borrowed until section_stream_close(). *ret is NULL where only section_load() can decompress it.
+ * 0, -EFBIG as for section_load(), or -ENOMEM.
+ */
+int section_stream_open(const struct object_file *object, struct object_section *section,
+			struct section_stream **ret);
+
+/* Nothing of the section may be read from now on. */
+void section_stream_close(struct section_stream *stream);
+
+/*
+ * Inflates some more. One thread at a time.
+ *
+ * @ret: so many bytes of s->data may be read now; all of them, once the checksum was verified
+ *
+ * 0, -EBADMSG if the section is damaged, or -ENOMEM: then nothing that was read is to be trusted.
+ */
+int section_stream_step(struct section_stream *stream, uint64_t *ret);
+
+/* The inflated bytes before @to are not read any more: they may be anything from now on. By any thread. */
+void section_stream_release(struct section_stream *stream, uint64_t to);
+
+/* ---- Go's function table and build id ---- */
+
+/* Whether the section is loaded, with bytes of the file that are neither code nor compressed. */
+bool section_is_data(const struct object_section *section);
+
+/*
+ * ELF: .gopclntab, also .data.rel.ro.gopclntab in position independent programs; Mach-O: __gopclntab. NULL
+ * when there is none, or only its place, as in a separate debug file.
+ */
+const struct object_section *object_go_table(struct object_file *object);
+
+/*
+ * The build id that Go's linker writes where the code begins, the only place for it in PE and Mach-O files,
+ * as go_id.h takes it; "" when there is none.
+ */
+void go_build_id_in_code(const struct object_file *object, char ret[static GO_ID_SIZE]);
+
+/* ---- For the summary ---- */
+
+/*
+ * Lists the allocated, non-empty sections of a relocatable @object in @summary, in file order. If there are
+ * more than CONVERT_SECTIONS_MAX, only those with code, the first ones. 0 or -ENOMEM.
+ */
+int layout_report(const struct object_file *object, struct convert_summary *summary);
+
+/*
+ * Sets the image base and the segments in @summary. A separate debug file has the addresses of its program
+ * but not its file offsets, so no segments are listed for it. 0 or -ENOMEM.
+ */
+int segments_report(const struct object_file *object, struct convert_summary *summary);
 
 /* ---- For readers of source formats ---- */
 

@@ -6,7 +6,7 @@
  * size goes through the same few pages, which need neither be found nor cleared for each of its bytes, and
  * stay in the cache.
  */
-#include "convert/object/section_stream.h"
+#include "convert/object/object_file.h"
 
 #include "convert/object/inflate/inflater.h"
 #include "gsym/base/huge_pages.h"

@@ -4,6 +4,7 @@
 #ifndef CONVERT_RECORD_POOL_H
 #define CONVERT_RECORD_POOL_H
 
+#include "gsym/base/arena.h"
 #include "gsym/base/probe.h"
 #include "gsym/base/vec.h"
 
@@ -63,5 +64,21 @@ static inline void pool_fetch_string(const struct pool *pool, uint64_t hash)
  * number 0. 0 or -ENOMEM. */
 int pool_add_string(struct pool *pool, const struct pool_string *string, uint32_t *ret);
 int pool_add_file(struct pool *pool, struct pool_file file, uint32_t *ret);
+
+/* ---- Texts that are kept once, however many units have them ---- */
+
+/* Zero-initialised is empty. The texts are in an arena of the caller, and remain when the set is gone. */
+struct text_set {
+	VEC(struct pool_string) texts;
+	struct index_table table;
+};
+
+void text_set_deinit(struct text_set *set);
+
+/*
+ * Replaces string->text by an equal text in @arena, which is terminated, and always the same one. 0 or
+ * -ENOMEM.
+ */
+int text_set_keep(struct text_set *set, struct arena *arena, struct pool_string *string);
 
 #endif

@@ -55,7 +55,7 @@ struct convert_fragment {
 	size_t n_segments;
 };
 
-/* The addresses that are waited for, see fragment.h. */
+/* The addresses that are waited for, see fragment.c. */
 struct convert_asked {
 	const struct convert_address *v;
 	size_t n;
@@ -92,7 +92,7 @@ struct convert_options {
 		debug_file; /* the file with the DWARF; NULL = the object file itself, or one that is found */
 	bool debug_by_id;   /* @debug_file was found by its id: a PDB file of another age is left out */
 	bool dwarf_first;   /* prefer DWARF that is found to @debug_file, if that is text symbols */
-	const char *callsites_file; /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
+	const char *callsites_file; /* YAML or JSON that lists call sites (callsites.h); NULL = none */
 	const char *symtab_file;    /* the file with the symbols; NULL = the object file, its debug file,
 				       .gnu_debugdata */
 	const struct convert_opener

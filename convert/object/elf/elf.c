@@ -6,9 +6,11 @@
  */
 #include "convert/object/elf/elf.h"
 
-#include "work/types/go_id.h"
+#include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
+#include "work/types/go_id.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdio.h>
@@ -183,6 +185,58 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 	return 0;
 }
 
+/* ---- Bytes that headers place ---- */
+
+/*
+ * Linkers write the section headers last, so that nearly every copy that broke off lacks them. Files without
+ * any, as some packers leave them, have only segments to compare with. The segments of a separate debug file
+ * are those of its program and say nothing of it, but it has section headers.
+ */
+
+/* Whether the table can be read, so that there are sections to look at. */
+static bool expect_sections(struct object_file *object, const GElf_Ehdr *ehdr)
+{
+	size_t n = 0;
+	if (!ehdr->e_shoff)
+		return false;
+	/* The number of very many sections is in the first header. */
+	if (elf_getshdrnum(elf_of(object)->handle, &n) || n < 1)
+		n = ehdr->e_shnum ? ehdr->e_shnum : 1;
+	object_expect(object, "section headers", 0, ehdr->e_shoff, n * ehdr->e_shentsize);
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(object)->handle, scn));) {
+		GElf_Shdr shdr;
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type != SHT_NOBITS && shdr.sh_type != SHT_NULL)
+			object_expect(object, "section", (unsigned)elf_ndxscn(scn), shdr.sh_offset,
+				      shdr.sh_size);
+	}
+	return true;
+}
+
+static void expect_segments(struct object_file *object)
+{
+	size_t n = 0;
+	if (elf_getphdrnum(elf_of(object)->handle, &n))
+		return;
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		GElf_Phdr phdr;
+		if (gelf_getphdr(elf_of(object)->handle, (int)i, &phdr) && phdr.p_type != PT_NULL)
+			object_expect(object, "segment", (unsigned)i + 1, phdr.p_offset, phdr.p_filesz);
+	}
+}
+
+/* Looks whether the file has the bytes that headers place: see object_expect(). */
+static void elf_expect(struct object_file *object)
+{
+	GElf_Ehdr ehdr;
+	if (!gelf_getehdr(elf_of(object)->handle, &ehdr))
+		return;
+	if (ehdr.e_phoff && ehdr.e_phnum != PN_XNUM)
+		object_expect(object, "program headers", 0, ehdr.e_phoff,
+			      (uint64_t)ehdr.e_phnum * ehdr.e_phentsize);
+	if (!expect_sections(object, &ehdr))
+		expect_segments(object);
+}
+
 /* ---- Build ids ---- */
 
 enum { NT_GO_BUILD_ID = 4 };
@@ -244,6 +298,43 @@ static void take_notes_of_segments(struct object_file *object)
 		take_notes(object, elf_getdata_rawchunk(elf_of(object)->handle, (int64_t)phdr.p_offset,
 							phdr.p_filesz, note_type(phdr.p_align)));
 	}
+}
+
+/* ---- The name that the file gives itself ---- */
+
+static uint64_t take_dynamic_word(struct cursor *c, const struct object_file *object)
+{
+	return object->addr_size == 8 ? cursor_u64(c) : cursor_u32(c);
+}
+
+/* The offset of DT_SONAME in .dynstr; false when there is none. */
+static bool find_soname(const struct object_file *object, struct object_section *dynamic, uint64_t *ret)
+{
+	struct cursor c = cursor_new(dynamic->data.data, dynamic->data.size, object->big_endian);
+	for (;;) {
+		uint64_t tag = take_dynamic_word(&c, object), value = take_dynamic_word(&c, object);
+		if (!cursor_ok(&c) || tag == DT_NULL)
+			return false;
+		if (tag != DT_SONAME)
+			continue;
+		*ret = value;
+		return true;
+	}
+}
+
+/* Debug files have no bytes for it. */
+static bool elf_own_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
+{
+	struct object_section *dynamic = object_section(object, ".dynamic"),
+			      *strings = object_section(object, ".dynstr");
+	uint64_t offset;
+	if (!dynamic || !strings || section_load(dynamic) || section_load(strings) ||
+	    !find_soname(object, dynamic, &offset))
+		return false;
+	struct cursor c = cursor_new(strings->data.data, strings->data.size, object->big_endian);
+	cursor_seek(&c, offset);
+	const char *name = cursor_str(&c);
+	return cursor_ok(&c) && object_take_name(name, ret);
 }
 
 /* ---- The format ---- */

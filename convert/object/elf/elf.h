@@ -9,6 +9,7 @@
 #include "gsym/base/cursor.h"
 #include "gsym/base/invariant.h"
 
+#include <gelf.h>
 #include <libelf.h>
 
 struct elf {
@@ -34,11 +35,49 @@ int elf_load_symbols(struct object_file *object, struct object_file *const *sour
 int elf_load_plt(struct object_file *object, const struct object_file *symtab);
 int elf_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
 
-/* See struct source_format. */
-bool elf_own_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE]);
+/* ---- Tables of an ELF file, and one entry of a symbol table (elf_symbol.c) ---- */
 
-/* Looks whether the file has the bytes that headers place: see object_expect(). */
-void elf_expect(struct object_file *object);
+/*
+ * The content of section @scn, which libelf copies if it has another byte order, or is not aligned. NULL if
+ * it is damaged, and if there is no memory for the copy, which is noted (machine_fault.h).
+ */
+Elf_Data *elf_table(const struct object_file *object, Elf_Scn *scn);
+
+/*
+ * Reads one symbol.
+ *
+ * @object:      the ELF file
+ * @symbols:     content of the symbol table
+ * @indexes:     its SHT_SYMTAB_SHNDX section, or NULL
+ * @i:           index of the symbol
+ * @ret_section: what to add to st_value for an address: of its section in a relocatable file, else 0
+ *
+ * False past the end of the table.
+ */
+bool symbol_read(struct object_file *object, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
+		 uint64_t *ret_section);
+
+/* The SHT_SYMTAB_SHNDX section of a symbol table, or NULL. */
+Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab);
+
+/* ---- Function descriptors of 64-bit PowerPC, ELFv1 ABI (opd.c) ---- */
+
+/*
+ * A function's symbol is the address of its descriptor in .opd, whose first doubleword is the address of the
+ * code. Source: 64-bit PowerPC ELF ABI supplement 1.9, 3.2.
+ */
+
+/* Finds the descriptors of @object, with relocations applied in relocatable files. 0 or -ENOMEM. */
+int descriptors_open(struct object_file *object);
+
+/* The address of the code when @addr is that of a descriptor, else @addr. */
+uint64_t descriptor_code(const struct object_file *object, uint64_t addr);
+
+/*
+ * Older compilers name code ".name" and the descriptor "name", with the size of a descriptor: of such pairs
+ * only the symbol of the code is kept. 0 or -ENOMEM.
+ */
+int descriptors_join(struct object_file *object);
 
 /* ---- Stubs of procedure linkage tables (plt_stub.c) ---- */
 

@@ -1,4 +1,3 @@
-#include "convert/object/elf/elf_symbol.h"
 
 #include "convert/object/elf/elf.h"
 

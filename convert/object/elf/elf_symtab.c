@@ -2,8 +2,6 @@
  * elf_symtab.c - symbol tables (System V gABI, chapter 4, "Symbol Table").
  */
 #include "convert/object/elf/elf.h"
-#include "convert/object/elf/elf_symbol.h"
-#include "convert/object/elf/opd.h"
 #include "convert/record/budget.h"
 #include "gsym/base/search.h"
 #include "gsym/base/sort.h"

@@ -4,7 +4,6 @@
  * .opd is loaded once, relocated if the file is relocatable, and indexed by address, so that a lookup takes
  * O(1). Pairs of symbols of code and descriptor are joined by sorting the former by address.
  */
-#include "convert/object/elf/opd.h"
 
 #include "convert/object/elf/elf.h"
 #include "convert/record/radix.h"

@@ -12,8 +12,6 @@
  * the resolver's address, else any function symbol there, else "*ABS*+0x..." as in objdump.
  */
 #include "convert/object/elf/elf.h"
-#include "convert/object/elf/elf_symbol.h"
-#include "convert/object/elf/opd.h"
 #include "convert/record/radix.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"

@@ -8,7 +8,6 @@
  * size, which is bounded by that of the file because each byte is applied once.
  */
 #include "convert/object/elf/elf.h"
-#include "convert/object/elf/elf_symbol.h"
 #include "work/types/memory_limit.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * asked of a stream before msf_load() finds its list by adding the sizes of the streams before it: those
  * asked for then are among the first.
  */
-#include "convert/object/pdb/msf.h"
+#include "convert/object/pdb/pdb.h"
 
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"

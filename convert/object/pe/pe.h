@@ -63,6 +63,8 @@ static inline bool pe_is_thumb(const struct object_file *object)
 	       pe_of(object)->machine == IMAGE_FILE_MACHINE_THUMB;
 }
 
+/* ---- The image as it is loaded (pe_image.c) ---- */
+
 /* The bytes from @rva to the end of what is loaded with them; empty if there are none. */
 struct span pe_bytes(const struct object_file *object, uint64_t rva);
 

@@ -6,10 +6,7 @@
 
 #include "tests/unit/convert/made_fragment.h"
 
-#include "convert/files.h"
-#include "convert/fragment.h"
-#include "convert/prepare.h"
-#include "convert/units.h"
+#include "convert/conversion.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* Sections by name and by address, what a file lacks, and how sections and segments are reported. */
 #include "convert/object/object_file.h"
 #include "convert/object/object_open.h"
-#include "convert/object/section_layout.h"
 #include "convert/object/source_format.h"
 
 #include "gsym/base/diag.h"

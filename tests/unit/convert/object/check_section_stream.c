@@ -1,5 +1,5 @@
 /* A section inflated in steps, whose pages are given back as it is read. */
-#include "convert/object/section_stream.h"
+#include "convert/object/object_file.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

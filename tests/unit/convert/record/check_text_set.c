@@ -1,5 +1,5 @@
 /* Texts that are kept once. */
-#include "convert/record/text_set.h"
+#include "convert/record/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Streams of multi-stream files as a model knows them, which lays their blocks out in any order. */
-#include "convert/object/pdb/msf.h"
+#include "convert/object/pdb/pdb.h"
 
 #include "gsym/base/diag.h"
 
