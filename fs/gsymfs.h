@@ -12,7 +12,6 @@
 #include "work/run/convert_run.h"
 #include "work/run/debuginfod.h"
 #include "work/run/run_slots.h"
-#include "store/share/share.h"
 #include "work/run/zygote.h"
 #include "fs/answer/answers.h"
 #include "fs/call/runners.h"
@@ -41,7 +40,7 @@ struct gsymfs {
 	struct metrics metrics;
 	struct run_counters counters;
 	struct cache cache;
-	struct share share;
+	struct share *share; /* a store that hosts share; NULL: none */
 	struct images images;
 	struct runners runners;
 	struct fetcher fetcher;

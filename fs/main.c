@@ -47,10 +47,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "store/share/share_service.h"
 #include "fs/gsymfs.h"
 #include "fs/session.h"
 #include "fs/setup.h"
+#include "store/share/share.h"
 
 enum exit_status {
 	STATUS_OK = 0,
@@ -77,7 +77,8 @@ static int run(struct gsymfs *fs)
 
 static void free_resources(struct gsymfs *fs)
 {
-	share_close(&fs->share);
+	if (fs->share)
+		share_store.close(fs->share);
 	cache_close(&fs->cache);
 	fetcher_close(&fs->fetcher);
 	options_deinit(&fs->options);

@@ -13,7 +13,6 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "store/share/share_service.h"
 #include "fs/answer/stream.h"
 #include "fs/images/catalogue.h"
 #include "fs/state.h"
@@ -71,7 +70,8 @@ static void stop_calls(struct gsymfs *fs)
 	background_join(&fs->answers.names);
 	background_join(&fs->answers.tables);
 	queue_join(&fs->queue);
-	share_stop(&fs->share);
+	if (fs->share)
+		fs->converter.store->stop(fs->share);
 	remote_join(&fs->remote);
 }
 
@@ -106,8 +106,8 @@ static int start_threads(struct gsymfs *fs)
 		err = background_start(&fs->answers.names);
 	if (!err)
 		err = background_start(&fs->answers.tables);
-	if (!err)
-		err = share_start(&fs->share);
+	if (!err && fs->share)
+		err = fs->converter.store->start(fs->share);
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs + (fs->converter.share ? STORE_WAITERS : 0));
 	if (!err)

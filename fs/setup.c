@@ -16,8 +16,7 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
-#include "store/share/share_service.h"
-#include "store/share/share_turn.h"
+#include "store/share/share.h"
 #include "work/os/guard.h"
 #include "work/worker/child.h"
 #include "fs/answer/answer.h"
@@ -261,7 +260,7 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 		.is_patient = true,
 	};
 	return err ? err
-		   : share_open(&fs->share, &options, fs->worker, fs->stop_fd, &fs->cache, &fs->log, diag);
+		   : share_open(&options, fs->worker, fs->stop_fd, &fs->cache, &fs->log, &fs->share, diag);
 }
 
 static int prepare_fetcher(struct gsymfs *fs, struct gsym_diag *diag)
@@ -335,8 +334,8 @@ static void setup_converter(struct gsymfs *fs)
 		.worker = fs->worker,
 		.zygote = &fs->zygote,
 		.cache = &fs->cache,
-		.store = fs->share.store ? &share_store : NULL,
-		.share = fs->share.store ? &fs->share : NULL,
+		.store = fs->share ? &share_store : NULL,
+		.share = fs->share,
 		.slots = &fs->slots,
 		.counters = &fs->counters,
 		.log = &fs->log,
@@ -456,7 +455,6 @@ static void setup_tree(struct gsymfs *fs)
 		.cache = &fs->cache,
 		.metrics = &fs->metrics,
 		.counters = &fs->counters,
-		.share = fs->converter.share,
 		.runners = &fs->runners,
 		.answers = &fs->answers,
 		.content = &content,

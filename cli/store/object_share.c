@@ -15,6 +15,7 @@
 #include "cli/command/message.h"
 #include "work/run/convert_run.h"
 #include "work/run/defaults.h"
+#include "store/share/share.h"
 #include "store/share/share_object.h"
 #include "store/share/share_turn.h"
 #include "gsym/base/diag.h"
@@ -91,18 +92,18 @@ int object_share_open(struct object_share *o, const char *address, const struct 
 				      .trusted_keys = session->trusted_keys,
 				      .wait_ms = STORE_WAIT_MS};
 	session_store_options(o->address, session, &share.store);
-	err = share_open(&o->share, &share, program, o->signals.fd, NULL, &o->log, &diag);
-	if (!err && (err = share_start(&o->share)))
+	err = share_open(&share, program, o->signals.fd, NULL, &o->log, &o->share, &diag);
+	if (!err && (err = share_start(o->share)))
 		diag_set(&diag, err, "%s: cannot start a thread: %s", address, strerror(-err));
 	return err ? session_refuse(&diag) : STATUS_OK;
 }
 
 void object_share_close(struct object_share *o)
 {
-	if (o->share.has_threads)
-		share_flush(&o->share);
-	share_stop(&o->share);
-	share_close(&o->share);
+	if (o->share && o->share->has_threads)
+		share_flush(o->share);
+	share_stop(o->share);
+	share_close(o->share);
 	free(o->address);
 	for (size_t i = 0; i < o->dirs.n; i++)
 		free(o->dirs.v[i]);
@@ -148,9 +149,9 @@ static int use_image(void *user, const struct converter *converter, const struct
 {
 	struct image_use *use = user;
 	struct image_work w = {use->o, *converter, *request, fd, .diag = diag};
-	w.o->share.cache = converter->cache;
+	w.o->share->cache = converter->cache;
 	w.converter.store = &share_store;
-	w.converter.share = &w.o->share;
+	w.converter.share = w.o->share;
 	w.converter.merged = !w.o->options.unmerged;
 	w.converter.search.servers = w.o->servers;
 	int err = share_object_key(&w.converter, &w.request, fd, &w.result.key);
@@ -243,7 +244,7 @@ static void convert(struct image_work *w, struct outcome *ret)
 /* Publishes @offer. A reason is in the log, which standard error is. */
 static void give(struct image_work *w, struct share_offer *offer)
 {
-	struct share *share = &w->o->share;
+	struct share *share = w->o->share;
 	_Atomic uint64_t *counters = share->counters.shares;
 	uint64_t given = counters[SHARE_GIVEN], dropped = counters[SHARE_DROPPED];
 	share_give(share, offer);

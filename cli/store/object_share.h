@@ -7,7 +7,7 @@
 
 #include "cli/store/store_session.h"
 #include "cli/command/stop_signals.h"
-#include "store/share/share_service.h"
+#include "store/share/share_parts.h"
 #include "gsym/base/vec.h"
 
 /* Which image, and where its debug files are searched: as by a daemon that is to take it. All borrowed. */
@@ -27,7 +27,7 @@ struct object_share {
 	uint64_t servers; /* hash of debuginfod's; 0: none */
 	struct stop_signals signals;
 	struct log log;
-	struct share share;
+	struct share *share;
 };
 
 /* STATUS_OK, or a status after a message. To be closed in any case. */

@@ -20,16 +20,6 @@ enum { WAIT_MS = 3600 * 1000 /* limits of the transfer end it long before */ };
 static const uint64_t object_most = (uint64_t)CACHE_GIB_DEFAULT << 30;
 static const char program[] = "/proc/self/exe";
 
-const char *session_secret(const struct session_options *options)
-{
-	return options->bearer_file  ? "bearer-file"
-	       : options->netrc_file ? "netrc-file"
-	       : options->cert_file  ? "cert-file"
-	       : options->key_file   ? "key-file"
-	       : options->ca_file    ? "ca-file"
-				     : NULL;
-}
-
 void session_store_options(const char *address, const struct session_options *options,
 			   struct store_options *ret)
 {

@@ -35,7 +35,15 @@ struct session_options {
 /* clang-format on */
 
 /* The name of an option that is given for a server; NULL: none is. */
-const char *session_secret(const struct session_options *options);
+static inline const char *session_secret(const struct session_options *options)
+{
+	return options->bearer_file  ? "bearer-file"
+	       : options->netrc_file ? "netrc-file"
+	       : options->cert_file  ? "cert-file"
+	       : options->key_file   ? "key-file"
+	       : options->ca_file    ? "ca-file"
+				     : NULL;
+}
 
 /* Converts the options; @ret borrows from @options. */
 void session_store_options(const char *address, const struct session_options *options,

@@ -66,7 +66,7 @@ static void request_service(struct fragment_queue *queue, struct revision *rev) 
 static void hurry(struct fragment_queue *queue, struct revision *rev) REQUIRES(&queue->images->lock)
 {
 	rev->hurried = true;
-	remote_conversions_hurry(queue->remote, queue->converter->share, rev);
+	remote_conversions_hurry(queue->remote, queue->converter, rev);
 	pthread_cond_broadcast(&queue->conversions->wake);
 }
 

@@ -9,7 +9,6 @@
 #include "work/os/monotonic.h"
 #include "work/os/retry.h"
 #include "work/os/thread.h"
-#include "store/share/share_turn.h"
 #include "work/run/zygote.h"
 #include "fs/call/call.h"
 #include "fs/images/fragments.h"
@@ -32,7 +31,7 @@ void queue_deinit(struct queue *queue)
 {
 	revision_queue_deinit(&queue->opening);
 	revision_queue_deinit(&queue->converting);
-	remote_conversions_deinit(&queue->remote, queue->converter->share);
+	remote_conversions_deinit(&queue->remote, queue->converter);
 	fragment_queue_deinit(&queue->fragments);
 	idle_deinit(&queue->idle);
 }
@@ -296,9 +295,11 @@ static void count_conversion(const struct queue *queue, const struct outcome *ou
 static void settle_cached(struct queue *queue, struct revision *rev, const struct convert_request *request,
 			  struct outcome *outcome)
 {
-	struct share_offer *offer = share_again(queue->converter, request, outcome->handle);
+	const struct converter *c = queue->converter;
+	struct share_offer *offer = c->store ? c->store->again(c, request, outcome->handle) : NULL;
 	settle(queue, rev, outcome);
-	share_give(queue->converter->share, offer);
+	if (offer)
+		c->store->give(c->share, offer);
 }
 
 static void *open_images(void *arg)
@@ -349,7 +350,8 @@ static void finish_conversion(struct queue *queue, struct revision *rev, struct 
 	if (!outcome->adopted)
 		count_conversion(queue, outcome);
 	settle(queue, rev, outcome);
-	share_give(queue->converter->share, outcome->offer);
+	if (outcome->offer)
+		queue->converter->store->give(queue->converter->share, outcome->offer);
 }
 
 /* Comes back to @rev later; addresses are answered by fragments meanwhile. False without memory. */
@@ -360,7 +362,7 @@ static bool postpone(struct queue *queue, struct revision *rev, struct share_tur
 	bool added = remote_conversions_add(&queue->remote, rev, turn, monotonic_ms() + ms) == 0;
 	atomic_store(&rev->elsewhere, added);
 	if (rev->hurried)
-		remote_conversions_hurry(&queue->remote, queue->converter->share, rev);
+		remote_conversions_hurry(&queue->remote, queue->converter, rev);
 	pthread_cond_broadcast(&queue->converting.wake);
 	mutex_unlock(&queue->images->lock);
 	return added;
@@ -381,7 +383,7 @@ static bool convert_image(struct queue *queue, struct revision *rev, struct shar
 	if (outcome.verdict == VERDICT_ELSEWHERE) {
 		if (postpone(queue, rev, turn, outcome.wait_ms))
 			return false;
-		share_turn_end(queue->converter->share, turn);
+		queue->converter->store->end(queue->converter->share, turn);
 		outcome.verdict = VERDICT_TRANSIENT;
 		outcome.err = -ENOMEM;
 	}

@@ -1,11 +1,11 @@
 #include "fs/convert/remote_conversions.h"
 
-#include "store/share/share_turn.h"
+#include "work/run/converter.h"
 
-void remote_conversions_deinit(struct remote_conversions *remote, struct share *share)
+void remote_conversions_deinit(struct remote_conversions *remote, const struct converter *c)
 {
 	for (size_t i = 0; i < remote->all.n; i++)
-		share_turn_end(share, remote->all.v[i].turn);
+		c->store->end(c->share, remote->all.v[i].turn);
 	vec_free(&remote->all);
 }
 
@@ -15,14 +15,14 @@ int remote_conversions_add(struct remote_conversions *remote, struct revision *r
 	return vec_push(&remote->all, (struct remote_conversion){rev, turn, due});
 }
 
-void remote_conversions_hurry(struct remote_conversions *remote, const struct share *share,
+void remote_conversions_hurry(struct remote_conversions *remote, const struct converter *c,
 			      const struct revision *rev)
 {
 	for (size_t i = 0; i < remote->all.n; i++) {
 		struct remote_conversion *entry = &remote->all.v[i];
 		if (entry->rev != rev)
 			continue;
-		int64_t most = share_turn_hurry(share, entry->turn);
+		int64_t most = c->store->hurry(c->share, entry->turn);
 		if (entry->due > most)
 			entry->due = most;
 	}

@@ -10,7 +10,7 @@
 #include "fs/images/images.h"
 #include "gsym/base/vec.h"
 
-struct share;
+struct converter;
 struct share_turn;
 
 struct remote_conversion {
@@ -19,19 +19,19 @@ struct remote_conversion {
 	int64_t due;             /* monotonic_ms() */
 };
 
-/* Guarded by images.lock. Zero-initialise. */
+/* Guarded by images.lock. Zero-initialise. What is in it has a converter with a store. */
 struct remote_conversions {
 	VEC(struct remote_conversion) all;
 };
 
-void remote_conversions_deinit(struct remote_conversions *remote, struct share *share);
+void remote_conversions_deinit(struct remote_conversions *remote, const struct converter *c);
 
 /* 0 or -ENOMEM. */
 int remote_conversions_add(struct remote_conversions *remote, struct revision *rev, struct share_turn *turn,
 			   int64_t due);
 
-/* Has @rev, if it is there, looked for or converted as share_turn_hurry() says. */
-void remote_conversions_hurry(struct remote_conversions *remote, const struct share *share,
+/* Has @rev, if it is there, looked for or converted as hurry() of the store says. */
+void remote_conversions_hurry(struct remote_conversions *remote, const struct converter *c,
 			      const struct revision *rev);
 
 /* Takes the one that is due first. False, with the time when there is one, or INT64_MAX, if none is. */

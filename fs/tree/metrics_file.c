@@ -10,7 +10,7 @@
 
 #include "gsym/base/text_buf.h"
 #include "work/run/counters.h"
-#include "store/share/share.h"
+#include "work/run/converter.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/revision.h"
@@ -231,7 +231,7 @@ static void shared_leases(struct exposition *out, const struct store_counters *c
 }
 
 /* The store that hosts share. */
-static void shared(struct exposition *out, const struct share *share)
+static void shared(struct exposition *out, const struct converter *c)
 {
 	static const char *const words[SHARE_RESULTS] = {
 		[SHARE_HIT] = "hit",         [SHARE_FAILURE] = "failure",   [SHARE_MISS] = "miss",
@@ -240,7 +240,7 @@ static void shared(struct exposition *out, const struct share *share)
 		[SHARE_GIVEN] = "given",     [SHARE_DROPPED] = "dropped",
 	};
 	static const struct store_counters none;
-	const struct store_counters *counters = share ? &share->counters : &none;
+	const struct store_counters *counters = c->store ? c->store->counters(c->share) : &none;
 	results(out, "shared_conversions_total",
 		"Conversions that were looked for in the shared store, and given to it.", words,
 		SHARE_RESULTS, counters->shares);
@@ -307,7 +307,7 @@ struct content *metrics_make(struct tree *tree)
 	conversions(&out, tree->metrics);
 	fetches(&out, tree->counters);
 	cache(&out, tree);
-	shared(&out, tree->share);
+	shared(&out, tree->answers->queue->converter);
 	scans(&out, tree->metrics);
 	work(&out, tree);
 	kept(&out, tree);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/share/share.h"
+#include "fs/convert/queue.h"
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
 
@@ -61,28 +61,17 @@ static int put_skipped(struct kv_writer *kv, const struct tree *tree, const stru
 }
 
 /* The store that hosts share: where, whether it is asked, and what it permits. */
-static void put_shared(struct kv_writer *kv, struct share *share)
+static void put_shared(struct kv_writer *kv, const struct converter *c)
 {
-	char breaker[256], access[sizeof("read-only ()") + sizeof(((struct store_abilities *)0)->refusal)];
-	struct store_abilities can;
-	if (!share)
+	struct store_status status;
+	if (!c->store)
 		return;
-	store_describe_breaker(share->store, breaker, sizeof(breaker));
-	store_abilities(share->store, &can);
-	kv_text(kv, "shared", store_title(share->store));
-	kv_text(kv, "shared_breaker", breaker);
-	snprintf(access, sizeof(access), "read-only%s%s%s", *can.refusal ? " (" : "", can.refusal,
-		 *can.refusal ? ")" : "");
-	kv_text(kv, "shared_access", can.is_read_only ? access : "read-write");
-	kv_text(kv, "shared_leases",
-		can.is_read_only  ? "no (nothing may be written)"
-		: !can.is_known   ? "not known yet"
-		: !can.has_leases ? "no (the server does not refuse to replace an object)"
-				  : "yes");
-	kv_text(kv, "shared_signatures",
-		!share->trust                     ? "none"
-		: trust_is_demanded(share->trust) ? "demanded"
-						  : "made");
+	c->store->describe(c->share, &status);
+	kv_text(kv, "shared", status.address);
+	kv_text(kv, "shared_breaker", status.breaker);
+	kv_text(kv, "shared_access", status.access);
+	kv_text(kv, "shared_leases", status.leases);
+	kv_text(kv, "shared_signatures", status.signatures);
 }
 
 struct content *root_status_make(struct tree *tree, const struct caller *caller)
@@ -95,7 +84,7 @@ struct content *root_status_make(struct tree *tree, const struct caller *caller)
 		kv_item(&kv, "source", tree->roots[i].path, strlen(tree->roots[i].path));
 	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)
 		err = put_skipped(&kv, tree, &skipped_keys[i], caller_sees_all(caller));
-	put_shared(&kv, tree->share);
+	put_shared(&kv, tree->answers->queue->converter);
 	kv_end(&kv);
 	struct content *content = err || kv.out.failed ? NULL : content_new(kv.out.v, kv.out.n);
 	text_deinit(&kv.out);

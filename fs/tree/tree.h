@@ -39,7 +39,6 @@ struct tree {
 	struct cache *cache;
 	struct metrics *metrics;
 	const struct run_counters *counters;
-	struct share *share; /* NULL: none */
 	struct runners *runners;
 	struct answers *answers;
 	const struct tree_content *content;

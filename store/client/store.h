@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "work/os/log.h"
-#include "store/client/store_counters.h"
+#include "work/run/result_store.h"
 #include "gsym/gsym.h"
 
 enum {
@@ -65,14 +65,6 @@ void store_prepare(struct store *store);
 
 /* As it is to be shown: the address, which holds no password. Borrowed. */
 const char *store_title(const struct store *store);
-
-enum store_operation {
-	STORE_GET,    /* an object into a file */
-	STORE_HEAD,   /* whether it exists, its tag and times */
-	STORE_PUT,    /* a file as an object */
-	STORE_DELETE, /* an object */
-};
-enum { STORE_OPERATIONS = STORE_DELETE + 1 };
 
 /* When an object is written. */
 enum store_condition {

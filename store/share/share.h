@@ -1,96 +1,45 @@
 /*
  * share.h - takes conversions from a store that several hosts share, and gives them to it.
  *
- * A conversion that is not in the cache is looked for in the store. While the store has not answered, for
- * at most share.wait_ms, or while no worker could begin, it is not begun; then both go on, and the first to
- * end answers. Of several hosts that want it, one gets a lease (lease.h) and converts, and the others come
+ * A conversion that is not in the cache is looked for in the store. While the store has not answered, for at
+ * most share_options.wait_ms, or while no worker could begin, it is not begun; then both go on, and the first
+ * to end answers. Of several hosts that want it, one gets a lease (lease.h) and converts, and the others come
  * back later. What was converted is given after the calls that waited were answered.
  *
  * What it is named after is in store_key.h, what an object holds in share_payload.h. Everything that is taken
  * is checked by this process, which trusts neither the store nor the process that talks to it.
+ *
+ * A build without a store (-Dstore=disabled) has no_share.c instead, whose share_open() refuses.
  */
 #ifndef STORE_SHARE_SHARE_H
 #define STORE_SHARE_SHARE_H
 
-#include "work/cache/cache.h"
-#include "work/cache/file_state.h"
-#include "work/os/mutex.h"
 #include "store/client/store.h"
-#include "store/client/store_key.h"
-#include "store/client/store_trust.h"
-#include "gsym/base/list.h"
 
-/* What is logged once, and counted from then on. */
-enum share_complaint {
-	COMPLAINT_DAMAGED,
-	COMPLAINT_UNTRUSTED,
-	COMPLAINT_REPLACED, /* likewise, and there is a key to sign another */
-	COMPLAINT_NO_KEYS,
-	COMPLAINT_TOO_LARGE,
-	COMPLAINT_ELSEWHERE, /* made with other directories of debug files */
-	COMPLAINT_READING,
-	COMPLAINT_WRITING,
-	COMPLAINT_FORBIDDEN,
-	COMPLAINT_FULL_QUEUE,
-	COMPLAINTS,
+struct cache;
+
+struct share_options {
+	struct store_options store;
+	const char *sign_key, *trusted_keys; /* files, or NULL; borrowed until share_close() */
+	unsigned
+		/* for the store, before a conversion is begun; LEASE_HEDGE_MS unless the user set another */
+		wait_ms;
+	bool is_patient; /* keeps what is to be given while the store is away */
 };
 
-enum { SHARE_PACE = 16, SHARE_PACE_MAX = 4 * SHARE_PACE };
-
-struct share {
-	struct store *store; /* NULL: there is none */
-	struct store_trust *trust;
-	struct store_counters counters;
-	struct cache *cache; /* borrowed */
-	const struct log *log;
-	unsigned wait_ms;
-	bool is_patient; /* offers are kept while the store is away */
-	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */
-	atomic_uint pace;
-	atomic_bool complained[COMPLAINTS];
-
-	struct mutex lock;
-	struct list offers GUARDED_BY(&lock); /* as they came */
-	unsigned n_offers GUARDED_BY(&lock);  /* with the one that is under way, */
-	uint64_t offer_bytes GUARDED_BY(&lock);
-	struct list holds GUARDED_BY(&lock); /* leases that are held */
-	unsigned n_holds GUARDED_BY(&lock);  /* with the one that its thread is at */
-	pthread_cond_t given, held;          /* something was added to either list, or it is over */
-	pthread_cond_t idle;                 /* all offers are given, or all leases are gone */
-	atomic_bool stopping;
-	_Atomic int64_t give_by; /* when it is: offers are given until then, of monotonic_ms() */
-	bool has_threads;
-	pthread_t giver, holder;
-};
-
-/* Says @text of the object @name once of each kind, and in the debugging log from then on. */
-void share_complain(struct share *share, enum share_complaint kind, const char *name, const char *text);
-
-static inline void share_count(struct share *share, enum share_result result)
-{
-	atomic_fetch_add_explicit(&share->counters.shares[result], 1, memory_order_relaxed);
-}
-
-/* ---- Offers: conversions to be given (share_give.c) ---- */
-
-struct converter;
-struct convert_request;
-struct share_offer;
-
 /*
- * @handle, which the cache has for @request, to be given unless the store has it. Opens the files, and reads
- * none. NULL if it was given (cache_mark()), if there is no store, or if that cannot be.
+ * Opens the store. Everything is borrowed.
+ *
+ * @program: the gsym program
+ * @stop_fd: becomes readable when conversions must stop
+ *
+ * 0; -ELIBACC if libsodium cannot be loaded; -ENOTSUP in a build without a store; or as of store_open() and
+ * trust_open().
  */
-struct share_offer *share_again(const struct converter *converter, const struct convert_request *request,
-				struct handle *handle);
+int share_open(const struct share_options *options, const char *program, int stop_fd, struct cache *cache,
+	       const struct log *log, struct share **ret, struct gsym_diag *diag);
 
-/* Queues @offer, which is freed; NULL is allowed. Does not block. */
-void share_give(struct share *share, struct share_offer *offer);
-
-/*
- * Waits until all that was queued is given, or dropped, and all leases are gone: no turn may be under way.
- * For programs that end when they are done.
- */
-void share_flush(struct share *share);
+/* The hooks of a converter with such a store; take() blocks for at most the time of share_options.wait_ms. */
+extern const struct result_store share_store;
 
 #endif

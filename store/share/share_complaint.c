@@ -1,7 +1,7 @@
 /*
  * share_complaint.c - what is logged of a store: once of each kind, with what follows.
  */
-#include "store/share/share.h"
+#include "store/share/share_parts.h"
 
 /* What is to be done, or is done. */
 static const struct {

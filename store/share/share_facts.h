@@ -3,7 +3,7 @@
 #define STORE_SHARE_SHARE_FACTS_H
 
 #include "work/run/convert_job.h"
-#include "store/share/share.h"
+#include "store/share/share_parts.h"
 #include "store/client/store_key.h"
 
 enum { SHARE_SOURCE, SHARE_BINARY, SHARE_FILES /* of a conversion */ };

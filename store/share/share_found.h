@@ -4,7 +4,7 @@
 
 #include "work/cache/failure_record.h"
 #include "work/run/convert_job.h"
-#include "store/share/share.h"
+#include "store/share/share_parts.h"
 #include "store/share/share_facts.h"
 
 /* Zero-initialise but for copy.fd, which is -1. */

@@ -2,7 +2,7 @@
 #ifndef STORE_SHARE_SHARE_HOLD_H
 #define STORE_SHARE_SHARE_HOLD_H
 
-#include "store/share/share.h"
+#include "store/share/share_parts.h"
 #include "store/client/lease.h"
 
 struct share_hold;

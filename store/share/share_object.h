@@ -7,7 +7,7 @@
 #define STORE_SHARE_SHARE_OBJECT_H
 
 #include "work/run/converter.h"
-#include "store/share/share.h"
+#include "store/share/share_parts.h"
 #include "store/client/store_key.h"
 
 /* What it is named after. 0; or as of share_facts_key(). */

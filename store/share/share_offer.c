@@ -100,7 +100,7 @@ struct share_offer *share_again(const struct converter *converter, const struct 
 				  .binary = -1,
 				  .temp = CACHE_TEMP_NONE,
 				  .fragment = -1};
-	if (!converter->share || !handle || !handle->pending)
+	if (!handle || !handle->pending)
 		return NULL;
 	struct share_offer *offer = job_open_files(&job) ? NULL : offer_of_entry(&job, handle);
 	job_close(&job);

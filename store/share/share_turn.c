@@ -9,6 +9,7 @@
 #include "work/cache/publish.h"
 #include "work/os/monotonic.h"
 #include "work/run/run_slots.h"
+#include "store/share/share.h"
 #include "store/share/share_found.h"
 #include "store/share/share_hold.h"
 #include "store/share/share_inputs.h"
@@ -56,7 +57,7 @@ enum look { LOOK_FOUND, LOOK_PENDING, LOOK_ABSENT, LOOK_REFUSED };
 static bool is_sharing(const struct convert_job *job)
 {
 	const struct share *share = job->converter->share;
-	return share && share->store && !job->in_memory;
+	return share && !job->in_memory;
 }
 
 static struct share_turn *turn_new(const struct convert_job *job)
@@ -388,7 +389,7 @@ static enum share_step take_or_wait(struct convert_job *job, struct share_turn *
 	return ret;
 }
 
-int64_t share_turn_hurry(const struct share *share, struct share_turn *turn)
+static int64_t hurry(const struct share *share, struct share_turn *turn)
 {
 	int64_t most = turn->began + grace_ms(share);
 	if (turn->patience > most)
@@ -475,6 +476,31 @@ void share_turn_end(struct share *share, struct share_turn *turn)
 	free(turn);
 }
 
+/* ---- The store as its clients see it ---- */
+
+static void describe(struct share *share, struct store_status *ret)
+{
+	struct store_abilities can;
+	store_describe_breaker(share->store, ret->breaker, sizeof(ret->breaker));
+	store_abilities(share->store, &can);
+	ret->address = store_title(share->store);
+	if (!can.is_read_only)
+		snprintf(ret->access, sizeof(ret->access), "read-write");
+	else
+		snprintf(ret->access, sizeof(ret->access), "read-only%s%s%s", *can.refusal ? " (" : "",
+			 can.refusal, *can.refusal ? ")" : "");
+	ret->leases = can.is_read_only  ? "no (nothing may be written)"
+		      : !can.is_known   ? "not known yet"
+		      : !can.has_leases ? "no (the server does not refuse to replace an object)"
+					: "yes";
+	ret->signatures = !share->trust ? "none" : trust_is_demanded(share->trust) ? "demanded" : "made";
+}
+
+static const struct store_counters *counters(const struct share *share)
+{
+	return &share->counters;
+}
+
 const struct result_store share_store = {
 	.take = take_or_wait,
 	.pending_fd = pending_fd,
@@ -482,4 +508,12 @@ const struct result_store share_store = {
 	.adopt = adopt,
 	.offer = make_offer,
 	.end = share_turn_end,
+	.hurry = hurry,
+	.again = share_again,
+	.give = share_give,
+	.start = share_start,
+	.stop = share_stop,
+	.close = share_close,
+	.describe = describe,
+	.counters = counters,
 };

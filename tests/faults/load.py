@@ -65,7 +65,8 @@ class Load:
     # ---- The daemon ----
 
     def start(self):
-        options = ",".join((f"worker={self.gsym}", f"cache={self.cache}", "cache_free=0", "rescan=1", "jobs=2", f"shared={self.place}/shared"))
+        options = ",".join((f"worker={self.gsym}", f"cache={self.cache}", "cache_free=0", "rescan=1", "jobs=2",
+                            *([f"shared={self.place}/shared"] if os.environ.get("HAVE_STORE", "1") else [])))
         with open(self.log_path, "ab") as out:
             begin = out.tell()
             self.process = subprocess.Popen([self.gsymfs, "-f", "-o", options, self.source, self.mnt], stdout=out, stderr=out,

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "gsym/base/vec.h"
-#include "store/share/share_service.h"
+#include "store/share/share.h"
 #include "tests/lib/unit.h"
 
 static struct gsymfs fs;

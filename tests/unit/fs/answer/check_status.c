@@ -1,7 +1,7 @@
 /* The file status of an image: what it says of each state, and of files that not all may know of. */
 #include "tests/unit/fs/images/images_fixture.h"
 
-#include "store/share/share.h"
+#include "work/run/converter.h"
 #include "fs/answer/status.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
@@ -43,7 +43,6 @@ bool __wrap_cache_peek(const struct cache *cache, const struct cache_key *key, u
 }
 
 struct parts {
-	struct share share;
 	struct converter converter;
 	struct queue queue;
 	struct cache cache;
@@ -172,7 +171,7 @@ TEST(converting)
 	char *text = text_of(ID, true);
 	assert_non_null(strstr(text, "{\"state\":\"converting\",\"progress\":41,\"id\""));
 	free(text);
-	parts.converter.share = &parts.share;
+	parts.converter.share = (struct share *)&parts; /* there is one */
 	expect_line("converter\there", true);
 	atomic_store(&rev->elsewhere, true);
 	expect_line("state\tconverting", true);
@@ -217,7 +216,7 @@ TEST(origins)
 	is_cached = true;
 	cached_notes = "units\t1\norigin\thost\n";
 	expect_line("origin\there", false);
-	parts.converter.share = &parts.share;
+	parts.converter.share = (struct share *)&parts; /* there is one */
 	expect_line("origin\there", false);
 	char *text = text_of(ID, true);
 	assert_non_null(strstr(text, "\"origin\":\"store\""));

@@ -208,17 +208,22 @@ TEST_WITH(after_a_quiet_time, images_fixture_set_up, images_fixture_tear_down)
 
 /* ---- On another host ---- */
 
-/* The one function of ours that is replaced: a turn is one at a store, with a lease there. */
 static int64_t hurried;
 
-int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *turn);
-
-int64_t __wrap_share_turn_hurry(const struct share *share, struct share_turn *turn)
+static int64_t end_of_hurry(const struct share *share, struct share_turn *turn)
 {
 	(void)share;
 	(void)turn;
 	return hurried;
 }
+
+static void end_turn(struct share *share, struct share_turn *turn)
+{
+	(void)share;
+	(void)turn;
+}
+
+static const struct result_store store = {.hurry = end_of_hurry, .end = end_turn};
 
 static void expect_due(struct remote_conversions *remote, int64_t now, const struct revision *rev)
 {
@@ -249,7 +254,7 @@ TEST(due_first)
 	expect_none(&remote, 10, 20);
 	expect_due(&remote, 100, &revs[2]);
 	expect_due(&remote, 100, &revs[0]);
-	remote_conversions_deinit(&remote, NULL);
+	remote_conversions_deinit(&remote, &(struct converter){.store = &store});
 }
 
 /* It may become due earlier, never later, and no other with it. */
@@ -260,14 +265,15 @@ TEST(hurry)
 	for (size_t i = 0; i < ARRAY_SIZE(revs); i++)
 		assert_int_equal(remote_conversions_add(&remote, &revs[i], NULL, 30 + (int64_t)i), 0);
 	hurried = 20;
-	remote_conversions_hurry(&remote, NULL, &revs[1]);
+	remote_conversions_hurry(&remote, &(struct converter){.store = &store}, &revs[1]);
 	expect_none(&remote, 19, 20);
 	hurried = 25;
-	remote_conversions_hurry(&remote, NULL, &revs[1]);
+	remote_conversions_hurry(&remote, &(struct converter){.store = &store}, &revs[1]);
 	expect_due(&remote, 20, &revs[1]);
-	remote_conversions_hurry(&remote, NULL, &revs[1]); /* it is not there any more */
+	remote_conversions_hurry(&remote, &(struct converter){.store = &store},
+				 &revs[1]); /* it is not there any more */
 	expect_none(&remote, 29, 30);
-	remote_conversions_deinit(&remote, NULL);
+	remote_conversions_deinit(&remote, &(struct converter){.store = &store});
 }
 
 /* ---- Addresses ---- */
@@ -378,7 +384,7 @@ TEST_WITH(noted, images_fixture_set_up, images_fixture_tear_down)
 	mutex_unlock(&f->images.lock);
 	fragment_queue_deinit(&fragments);
 	revision_queue_deinit(&conversions);
-	remote_conversions_deinit(&remote, NULL);
+	remote_conversions_deinit(&remote, &(struct converter){.store = &store});
 }
 
 /* ---- Threads ---- */

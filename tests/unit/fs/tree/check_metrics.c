@@ -1,7 +1,7 @@
 /* The file metrics: each counter under its name, with its label and type. */
 #include "tests/unit/fs/images/images_fixture.h"
 
-#include "store/share/share.h"
+#include "work/run/converter.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
@@ -21,7 +21,7 @@ struct parts {
 	struct metrics metrics;
 	struct run_counters counters;
 	struct cache cache;
-	struct share share;
+	struct store_counters store;
 	struct converter converter;
 	struct queue queue;
 	struct runners runners;
@@ -31,7 +31,7 @@ struct parts {
 
 static void begin(struct parts *p, struct images_fixture *f)
 {
-	p->converter.share = NULL;
+	p->converter.store = NULL;
 	p->queue =
 		(struct queue){.images = &f->images, .converter = &p->converter, .idle.load_percent = ALWAYS};
 	queue_init(&p->queue);
@@ -55,6 +55,14 @@ static void end(struct parts *p)
 	runners_deinit(&p->runners);
 	queue_deinit(&p->queue);
 }
+
+/* A store of which only the counters are asked for: they are what stands for it. */
+static const struct store_counters *counters_of(const struct share *share)
+{
+	return (const struct store_counters *)share;
+}
+
+static const struct result_store store = {.counters = counters_of};
 
 /* One count after another. */
 static void count_up(_Atomic uint64_t *counters, size_t n, uint64_t first)
@@ -168,8 +176,9 @@ TEST_WITH(of_the_store, images_fixture_set_up, images_fixture_tear_down)
 {
 	static struct parts p;
 	begin(&p, *state);
-	p.tree.share = &p.share;
-	struct store_counters *c = &p.share.counters;
+	struct store_counters *c = &p.store;
+	p.converter.store = &store;
+	p.converter.share = (struct share *)c;
 	count_up(&c->requests[0][0], STORE_OPERATIONS * STORE_RESULTS, 201);
 	count_up(c->shares, SHARE_RESULTS, 301);
 	c->milliseconds = 1;

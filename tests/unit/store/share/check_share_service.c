@@ -1,7 +1,8 @@
 /* The threads of a shared store: both are waited for, also when the second cannot be started. */
 #include "tests/unit/store/client/store_fixture.h"
 
-#include "store/share/share_service.h"
+#include "store/share/share.h"
+#include "store/share/share_parts.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ static size_t joined(void)
 
 struct service {
 	struct fixture store;
-	struct share share;
+	struct share *share;
 };
 
 static int setup(void **state)
@@ -59,7 +60,7 @@ static int setup(void **state)
 	fixture_open(&s->store);
 	const struct share_options options = {.store = {.address = s->store.directory}};
 	struct gsym_diag diag = {""};
-	if (share_open(&s->share, &options, fixture_program, s->store.stop[0], NULL, &s->store.log, &diag))
+	if (share_open(&options, fixture_program, s->store.stop[0], NULL, &s->store.log, &s->share, &diag))
 		fail_msg("%s", diag.text);
 	memset(started, 0, sizeof(started));
 	n_started = 0;
@@ -70,7 +71,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct service *s = *state;
-	share_close(&s->share);
+	share_close(s->share);
 	fixture_close(&s->store);
 	free(s);
 	return 0;
@@ -79,13 +80,13 @@ static int teardown(void **state)
 TEST_WITH(both_threads_are_waited_for, setup, teardown)
 {
 	struct service *s = *state;
-	assert_int_equal(share_start(&s->share), 0);
-	pthread_t giver = s->share.giver, holder = s->share.holder;
-	share_stop(&s->share);
+	assert_int_equal(share_start(s->share), 0);
+	pthread_t giver = s->share->giver, holder = s->share->holder;
+	share_stop(s->share);
 	assert_true(pthread_equal(started[0].thread, giver) && started[0].is_joined);
 	assert_true(pthread_equal(started[1].thread, holder) && started[1].is_joined);
 	size_t before = joined();
-	share_stop(&s->share); /* nothing is left to be waited for */
+	share_stop(s->share); /* nothing is left to be waited for */
 	assert_int_equal(joined(), before);
 }
 
@@ -95,23 +96,13 @@ TEST_WITH(without_a_second_thread_the_first_ends, setup, teardown)
 	for (int n = 0; n < 2; n++) {
 		n_started = 0;
 		allowed = n;
-		assert_int_equal(share_start(&s->share), -EAGAIN);
+		assert_int_equal(share_start(s->share), -EAGAIN);
 		assert_int_equal(n_started, n);
 		assert_int_equal(joined(), n);
-		share_stop(&s->share);
+		share_stop(s->share);
 		assert_int_equal(joined(), n);
 	}
 	allowed = -1;
-}
-
-TEST(without_a_store_there_are_no_threads)
-{
-	struct share share = {.store = NULL};
-	n_started = 0;
-	assert_int_equal(share_start(&share), 0);
-	share_stop(&share);
-	share_close(&share);
-	assert_int_equal(n_started, 0);
 }
 
 int main(int argc, char **argv)

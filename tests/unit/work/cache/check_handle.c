@@ -2,7 +2,6 @@
 #include "work/cache/handle.h"
 #include "work/cache/publish.h"
 #include "work/os/guard.h"
-#include "store/share/share_offer.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -255,24 +254,6 @@ TEST(key_of_a_cut_entry)
 	assert_string_equal(key, KEY);
 	assert_int_equal(ftruncate(fileno(file), 0), 0);
 	assert_int_equal(handle_key(handle, key), -EFAULT);
-	handle_put(handle);
-	fclose(file);
-}
-
-TEST(offer_of_a_cut_entry)
-{
-	const int none[SHARE_FILES] = {-1, -1};
-	struct share_facts facts = {0};
-	FILE *file = make(KEY, uuid, sizeof(uuid));
-	struct handle *handle = open_entry(file);
-	struct share_offer *offer = share_offer_new(&facts, none, handle, handle->notes);
-	assert_non_null(offer);
-	assert_int_equal(offer->inputs.n, handle->notes.size);
-	handle_put(offer->handle);
-	text_deinit(&offer->inputs);
-	free(offer);
-	assert_int_equal(ftruncate(fileno(file), 0), 0);
-	assert_null(share_offer_new(&facts, none, handle, handle->notes));
 	handle_put(handle);
 	fclose(file);
 }

@@ -1,6 +1,8 @@
-#include "store/share/share_service.h"
+#include "store/share/share.h"
+#include "store/share/share_parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "work/os/monotonic.h"
 #include "work/os/thread.h"
@@ -11,30 +13,45 @@
 
 /* ---- Opening and serving ---- */
 
-int share_open(struct share *share, const struct share_options *options, const char *program, int stop_fd,
-	       struct cache *cache, const struct log *log, struct gsym_diag *diag)
+static int open_parts(struct share *share, const struct share_options *options, const char *program,
+		      int stop_fd, struct gsym_diag *diag)
 {
-	share->cache = cache;
-	share->log = log;
-	share->wait_ms = options->wait_ms;
-	share->is_patient = options->is_patient;
-	atomic_init(&share->pace, SHARE_PACE);
 	if (!sodium_library(diag))
 		return diag_prefix(diag, -ELIBACC, "a shared store needs libsodium");
 	int err = options->sign_key || options->trusted_keys
 			  ? trust_open(options->sign_key, options->trusted_keys, &share->trust, diag)
 			  : 0;
 	return err ? err
-		   : store_open(&options->store, program, stop_fd, log, &share->counters, &share->store,
-				diag);
+		   : store_open(&options->store, program, stop_fd, share->log, &share->counters,
+				&share->store, diag);
+}
+
+int share_open(const struct share_options *options, const char *program, int stop_fd, struct cache *cache,
+	       const struct log *log, struct share **ret, struct gsym_diag *diag)
+{
+	struct share *share = calloc(1, sizeof(*share));
+	if (!share)
+		return diag_set(diag, -ENOMEM, "no memory");
+	share->cache = cache;
+	share->log = log;
+	share->wait_ms = options->wait_ms;
+	share->is_patient = options->is_patient;
+	atomic_init(&share->pace, SHARE_PACE);
+	int err = open_parts(share, options, program, stop_fd, diag);
+	if (err)
+		share_close(share);
+	else
+		*ret = share;
+	return err;
 }
 
 void share_close(struct share *share)
 {
+	if (!share)
+		return;
 	store_close(share->store);
 	trust_close(share->trust);
-	share->store = NULL;
-	share->trust = NULL;
+	free(share);
 }
 
 /* Tells both threads to end, and waits for the first. */
@@ -53,8 +70,6 @@ static void end_giver(struct share *share)
 
 int share_start(struct share *share)
 {
-	if (!share->store)
-		return 0;
 	mutex_init(&share->lock, LOCK_SHARE);
 	list_init(&share->offers);
 	list_init(&share->holds);
@@ -75,7 +90,7 @@ int share_start(struct share *share)
 
 void share_stop(struct share *share)
 {
-	if (!share->has_threads)
+	if (!share || !share->has_threads)
 		return;
 	end_giver(share);
 	const int64_t by = monotonic_ms() + SHARE_RELEASE_MS;
