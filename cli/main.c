@@ -4,10 +4,10 @@
  * The steps in order, and where each is (paths below cli/):
  *   main.c                     finds the command in the table below; reports failed output at the end
  *   command/cli_options.c      parses the command's options, prints its --help
- *   convert/cmd_convert.c      object file to GSYM: progress.c while it runs, command/out_file.c publishes
- *                              the output, summary.c reports, compare.c verifies in a child (isolate.c);
- *                              recursive.c converts a directory, several files at a time
- *   convert/cmd_segment.c      splits GSYM into several files: segment.c, segment_files.c
+ *   convert/cmd_convert.c      object file to GSYM: command/out_file.c publishes the output, summary.c
+ *                              reports, compare.c verifies in a child; recursive.c converts a directory,
+ *                              several files at a time
+ *   convert/cmd_segment.c      splits GSYM into several files: segment.c
  *   convert/cmd_transcode.c    writes GSYM in another version or byte order
  *   convert/cmd_verify.c       gsym/check: rules of the format; compare.c: against the object file
  *   lookup/cmd_lookup.c        addresses to functions and lines; lookup_merged.c: all that share code;
@@ -15,17 +15,15 @@
  *   lookup/cmd_stack.c         the same for stacks; cmd_filter.c: for logs; image_files.c and
  *                              image_name.c find the images that these refer to
  *   symbolizer/symbolizer.c    the program under the name of addr2line or llvm-symbolizer: parses options
- *                              (symbolizer_parse.c, symbolizer_rows.c, response_file.c), for each
- *                              line makes the query (symbol_query.c), finds its module
- *                              (module_table.c) and the answer (symbol_answer.c), and prints that in a
- *                              style (style_*.c)
- *   inspect/cmd_dump.c         prints a whole file: dump_tables.c, dump_function.c
+ *                              (symbolizer_options.c, response_file.c), for each line makes the query
+ *                              (symbol_query.c), finds its module (module_table.c) and the answer
+ *                              (symbol_answer.c), and prints that in a style (style_*.c)
+ *   inspect/cmd_dump.c         prints a whole file
  *   inspect/cmd_statistics.c   counts its bytes
  *   store/cmd_store.c          a store that several hosts share: keygen, get, put, list, verify, prune
  *   worker/cmd_worker.c        the sandboxed process that converts for a client: work/sandbox drops
- *                              privileges, file_requests.c obtains files from the client,
- *                              debuginfod_client.c from servers
- *   command/message.c, output.c    standard error, standard output
+ *                              privileges; debuginfod_client.c obtains files from servers
+ *   command/message.c          standard error, standard output
  *
  * To add a command: a file with a struct command, its declaration in command/commands.h, a row below, a
  * line in meson.build and a section in docs/gsym.1.

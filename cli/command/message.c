@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	LINE_MAX_BYTES = 4096,
@@ -52,4 +53,25 @@ int fail(const char *what, int err, const struct gsym_diag *diag)
 	else
 		complain("%s: %s", what, why);
 	return STATUS_FAILED;
+}
+
+/* ---- Output ---- */
+
+int output_flush(struct text_buf *buf)
+{
+	if (buf->failed)
+		return -ENOMEM;
+	for (size_t done = 0; done < buf->n;) {
+		ssize_t n = write(STDOUT_FILENO, buf->v + done, buf->n - done);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	buf->n = 0;
+	return 0;
+}
+
+int output_fail(int err)
+{
+	return fail(err == -ENOMEM ? "answers" : "standard output", err, NULL);
 }

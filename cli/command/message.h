@@ -1,7 +1,11 @@
-/* message.h - messages on standard error, in which names from files are escaped; exit status. */
+/*
+ * message.h - messages on standard error, in which names from files are escaped; buffered writing to standard
+ * output; exit status.
+ */
 #ifndef CLI_COMMAND_MESSAGE_H
 #define CLI_COMMAND_MESSAGE_H
 
+#include "gsym/base/text_buf.h"
 #include "gsym/gsym.h"
 
 #include <stdio.h>
@@ -24,5 +28,23 @@ void say(FILE *file, const char *fmt, ...) __attribute__((format(printf, 2, 3)))
  * @err. Returns STATUS_FAILED.
  */
 int fail(const char *what, int err, const struct gsym_diag *diag);
+
+/* ---- Output ---- */
+
+enum { OUTPUT_PIECE = 64 * 1024 };
+
+/*
+ * Writes all of @buf and empties it: 0, -ENOMEM if the buffer had failed, or the negative errno of write(2).
+ */
+int output_flush(struct text_buf *buf);
+
+/* The same, once the buffer holds a piece. */
+static inline int output_drain(struct text_buf *buf)
+{
+	return buf->n >= OUTPUT_PIECE || buf->failed ? output_flush(buf) : 0;
+}
+
+/* Reports that making or writing output failed with @err. Returns STATUS_FAILED. */
+int output_fail(int err);
 
 #endif

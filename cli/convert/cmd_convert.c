@@ -10,14 +10,16 @@
 #include "cli/convert/compare.h"
 #include "cli/command/message.h"
 #include "cli/command/out_file.h"
-#include "cli/convert/progress.h"
 #include "cli/convert/segment.h"
 #include "cli/convert/summary.h"
 #include "cli/convert/recursive.h"
 #include "cli/store/convert_shared.h"
 #include "work/run/defaults.h"
+#include "work/os/monotonic.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +27,77 @@
 enum {
 	THREADS_MAX = 1024,
 	JOBS_MAX = 1024,
+	PROGRESS_INTERVAL_MS = 100,
 };
+
+/* ---- A line on the terminal while a conversion runs, and a way to stop it ---- */
+
+struct progress_line {
+	bool visible;
+	bool dirty;    /* a line is shown and has to be erased */
+	int64_t shown; /* milliseconds of the monotonic clock when the line was last written */
+};
+
+/* Static, because a signal handler takes no argument. */
+static volatile sig_atomic_t stopped;
+
+static void stop_on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static double megabytes(uint64_t bytes)
+{
+	return (double)bytes / 1e6;
+}
+
+static void show_progress(const struct convert_progress *p)
+{
+	fprintf(stderr, "\r%s %" PRIu64, p->phase == CONVERT_READING ? "reading unit" : "writing function",
+		p->done);
+	if (p->total)
+		fprintf(stderr, " of %" PRIu64, p->total);
+	if (p->bytes_total)
+		fprintf(stderr, ", %.1f of %.1f MB", megabytes(p->bytes_done), megabytes(p->bytes_total));
+	fputs("\033[K", stderr);
+}
+
+static int report_progress(void *user, const struct convert_progress *p)
+{
+	struct progress_line *progress = user;
+	int64_t now = progress->visible ? monotonic_ms() : 0;
+	if (progress->visible && now - progress->shown >= PROGRESS_INTERVAL_MS) {
+		show_progress(p);
+		progress->shown = now;
+		progress->dirty = true;
+	}
+	return stopped;
+}
+
+/*
+ * Makes @options report to @progress. From now on SIGINT and SIGTERM make the conversion return
+ * -ECANCELED, so that its output can be removed; a second signal terminates the process.
+ */
+static void progress_start(struct progress_line *progress, struct convert_options *options)
+{
+	struct sigaction action = {.sa_handler = stop_on_signal, .sa_flags = SA_RESETHAND};
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	progress->shown = monotonic_ms();
+	options->progress = report_progress;
+	options->progress_user = progress;
+}
+
+/* Erases the line. */
+static void progress_end(struct progress_line *progress)
+{
+	if (progress->dirty)
+		fputs("\r\033[K", stderr);
+	progress->dirty = false;
+}
+
+/* ---- Options ---- */
 
 enum progress_mode {
 	PROGRESS_AUTO,

@@ -17,7 +17,10 @@ struct comparison {
 				failure */
 };
 
-/* Returns an enum command_status: STATUS_FAILED also when there are differences. */
-int compare(struct comparison *comparison);
+/*
+ * Returns an enum command_status: STATUS_FAILED also when there are differences. Forks, so that the caller
+ * must have no other threads.
+ */
+int compare(const struct comparison *comparison);
 
 #endif

@@ -5,21 +5,171 @@
  * "dmesg -w | gsym filter" keeps up.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command/commands.h"
-#include "cli/lookup/filter_maps.h"
-#include "cli/lookup/filter_summary.h"
-#include "cli/lookup/image_files.h"
 #include "cli/command/message.h"
-#include "cli/command/output.h"
+#include "cli/lookup/core_maps.h"
+#include "cli/lookup/image_files.h"
 
 enum {
 	INPUT_SIZE = 64 * 1024,
 	PAUSE_MS = 100, /* without input for this long, a stack has ended */
 };
+
+/* ---- Where modules are in memory, as options tell it ---- */
+
+struct filter_maps {
+	struct option_list maps;  /* files with lines of /proc/PID/maps among others */
+	struct option_list pids;  /* processes */
+	struct option_list cores; /* ELF core files */
+	struct option_list bases; /* NAME=ADDRESS */
+	const char *slide;        /* of the only image, which was given; NULL: not given */
+};
+
+#define LOADED_MAX (UINT64_C(4) << 30) /* bytes of memory that a module is taken to have */
+
+/* The range of a module from @start on ends where the next one begins. */
+struct loaded {
+	const char *name;
+	size_t size;
+	uint64_t start;
+};
+
+static int out_of_memory(void)
+{
+	return fail("mappings", -ENOMEM, NULL);
+}
+
+/* ---- Lists of mappings ---- */
+
+static int read_lines(const char *path, struct filter *filter)
+{
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int err = 0;
+	if (!file)
+		return fail(path, -errno, NULL);
+	while (!err && (n = getline(&line, &room, file)) >= 0)
+		err = filter_add_mapping(filter, line, (size_t)n);
+	int status = err ? out_of_memory() : feof(file) ? STATUS_OK : fail(path, -errno, NULL);
+	free(line);
+	fclose(file);
+	return status;
+}
+
+static int read_process(const struct command *command, const char *pid, struct filter *filter)
+{
+	char path[64];
+	if (!*pid || pid[strspn(pid, "0123456789")] ||
+	    snprintf(path, sizeof(path), "/proc/%s/maps", pid) >= (int)sizeof(path))
+		return options_error(command, "option '--pid': invalid value '%s'; allowed is a process ID",
+				     pid);
+	return read_lines(path, filter);
+}
+
+static int read_core(const char *path, struct filter *filter)
+{
+	struct text_buf lines = {0};
+	struct gsym_diag diag = {""};
+	int err = core_maps_read(path, &lines, &diag);
+	int status = err ? fail(path, err, &diag) : STATUS_OK;
+	for (size_t at = 0, size; status == STATUS_OK && at < lines.n; at += size) {
+		size = (size_t)((char *)memchr(lines.v + at, '\n', lines.n - at) + 1 - (lines.v + at));
+		if (filter_add_mapping(filter, lines.v + at, size))
+			status = out_of_memory();
+	}
+	text_deinit(&lines);
+	return status;
+}
+
+/* ---- Load addresses ---- */
+
+static bool parse_address(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	*ret = strtoull(text, &end, 16);
+	return !errno && *text && !*end && *text != '-' && *text != '+' && *text != ' ';
+}
+
+static int parse_base(const struct command *command, const char *text, struct loaded *ret)
+{
+	const char *equals = strrchr(text, '=');
+	if (!equals || equals == text || !parse_address(equals + 1, &ret->start) ||
+	    equals - text >= FILTER_NAME_SIZE)
+		return options_error(command, "option '--base': invalid value '%s'; allowed is NAME=ADDRESS",
+				     text);
+	ret->name = text;
+	ret->size = (size_t)(equals - text);
+	return STATUS_OK;
+}
+
+static int add_loaded(const struct loaded *all, size_t n, size_t i, struct filter *filter)
+{
+	struct filter_module module = {.is_kernel =
+					       all[i].size == 7 && memcmp(all[i].name, "vmlinux", 7) == 0};
+	uint64_t end = all[i].start;
+	if (__builtin_add_overflow(end, LOADED_MAX, &end))
+		end = UINT64_MAX;
+	for (size_t k = 0; k < n; k++)
+		if (all[k].start > all[i].start && all[k].start < end)
+			end = all[k].start;
+	memcpy(module.name, all[i].name, all[i].size);
+	return filter_add_module(filter, &module, all[i].start, end, 0, false) ? out_of_memory() : STATUS_OK;
+}
+
+static int add_bases(const struct command *command, const struct filter_maps *maps, struct filter *filter)
+{
+	struct loaded all[OPTION_LIST_MAX + 1];
+	int status = STATUS_OK;
+	for (size_t i = 0; status == STATUS_OK && i < maps->bases.n; i++)
+		status = parse_base(command, maps->bases.v[i], &all[i]);
+	for (size_t i = 0; status == STATUS_OK && i < maps->bases.n; i++)
+		status = add_loaded(all, maps->bases.n, i, filter);
+	return status;
+}
+
+/* The only file is where it was linked to, but for the slide. */
+static int add_slide(const struct command *command, const char *text, const struct image_files *images,
+		     struct filter *filter)
+{
+	struct filter_module module = {.is_kernel = false};
+	uint64_t slide;
+	if (!parse_address(text, &slide))
+		return options_error(command, "option '--slide': invalid value '%s'; allowed is an address",
+				     text);
+	if (images->n_given != 1)
+		return options_error(command, "option '--slide': needs one FILE");
+	const char *name = strrchr(images->list.v[0].name, '/');
+	name = name ? name + 1 : images->list.v[0].name;
+	size_t size = strlen(name), suffix = strlen(".gsym");
+	size -= size > suffix && strcmp(name + size - suffix, ".gsym") == 0 ? suffix : 0;
+	snprintf(module.name, sizeof(module.name), "%.*s", (int)size, name);
+	return filter_add_module(filter, &module, slide, UINT64_MAX, 0, true) ? out_of_memory() : STATUS_OK;
+}
+
+/* Tells @filter of them. Prints errors and returns an enum command_status. */
+static int filter_maps_read(const struct command *command, const struct filter_maps *maps,
+			    const struct image_files *images, struct filter *filter)
+{
+	int status = STATUS_OK;
+	for (size_t i = 0; status == STATUS_OK && i < maps->maps.n; i++)
+		status = read_lines(maps->maps.v[i], filter);
+	for (size_t i = 0; status == STATUS_OK && i < maps->pids.n; i++)
+		status = read_process(command, maps->pids.v[i], filter);
+	for (size_t i = 0; status == STATUS_OK && i < maps->cores.n; i++)
+		status = read_core(maps->cores.v[i], filter);
+	if (status == STATUS_OK)
+		status = add_bases(command, maps, filter);
+	return status == STATUS_OK && maps->slide ? add_slide(command, maps->slide, images, filter) : status;
+}
 
 struct filtering {
 	struct image_files images;
@@ -54,6 +204,110 @@ static const struct option_row options[] = {
 	{0, "quiet", NULL, "do not tell what was not explained, and why", OPTION_FLAG(filtering, quiet)},
 	OPTIONS_END,
 };
+
+/* ---- What was not explained ---- */
+
+static bool is_of_other_build(const struct filter_unexplained *frame)
+{
+	return frame->cause == FILTER_OTHER_BUILD || frame->cause == FILTER_REJECTED;
+}
+
+static void report_build(const struct filter_unexplained *frame)
+{
+	bool rejected = frame->cause == FILTER_REJECTED;
+	if (!frame->logged_size) {
+		complain("%s: the log is of another build: %s, too, starts elsewhere in the image; all its "
+			 "frames are left as they are while others do",
+			 frame->module.name, frame->symbol);
+		return;
+	}
+	complain("%s: the log %s of another build: %s%s has 0x%" PRIx64 " bytes there, 0x%" PRIx64
+		 " in the image; %s left as they are",
+		 frame->module.name, rejected ? "is" : "seems to be", frame->symbol, rejected ? ", too," : "",
+		 frame->logged_size, frame->image_size,
+		 rejected ? "all its frames from here on are" : "such frames are");
+}
+
+/*
+ * Tells at once of frames with another size than in the image: a log that is followed has no end.
+ *
+ * @filter: after a call of filter_write()
+ * @reported:   entries of filter_unexplained() looked at; advanced
+ */
+static void filter_report_builds(const struct filter *filter, size_t *reported)
+{
+	const struct filter_unexplained *v;
+	size_t n = filter_unexplained(filter, &v);
+	for (; *reported < n; (*reported)++)
+		if (is_of_other_build(&v[*reported]))
+			report_build(&v[*reported]);
+}
+
+/* ---- Summary ---- */
+
+static const char *reason_of(const struct filter_unexplained *frame, const struct image_files *images)
+{
+	bool mounted = images->mount;
+	switch (frame->cause) {
+	case FILTER_NO_IMAGE:
+		if (images->refused.n)
+			return "not found, but not all of the mount could be read, see above";
+		if (frame->module.id[0])
+			return mounted ? "not mounted; add the file with this id to SOURCE"
+				       : "no FILE has this id; give the GSYM file of that build, or --mount";
+		return mounted ? "the log has no id, and nothing has this name; add the file to SOURCE"
+			       : "the log has no id, and no FILE has this name; give that object file or its "
+				 "GSYM file";
+	case FILTER_NO_ID:
+		return "the log has no id; give --by-name if the mount has the build that wrote the log";
+	case FILTER_AMBIGUOUS:
+		return "the log has no id, and several builds have this name; give the GSYM file of the "
+		       "right one";
+	case FILTER_NO_MAPPING:
+		return "nothing tells what was there in memory; give --maps, --pid, --core or --base";
+	case FILTER_NO_FUNCTION:
+		return "not in a function of the image; another build may have written the log";
+	case FILTER_SEVERAL: return "several functions of the image have the name in the log";
+	case FILTER_NO_SEGMENTS:
+		return "the log has offsets in the file, which GSYM alone cannot translate; give the program "
+		       "or --mount";
+	case FILTER_OTHER_FUNCTION:
+		return "of another build: the function that the log names is elsewhere in the image; give "
+		       "the build that wrote the log";
+	case FILTER_OTHER_BUILD: return "of another build: the function's size differs";
+	case FILTER_REJECTED: break;
+	}
+	return frame->logged_size ? "of another build: the sizes of other functions differ"
+				  : "of another build: other functions that the log names start elsewhere";
+}
+
+static void tell_module(const struct filter_unexplained *frame, const struct image_files *images)
+{
+	const struct filter_module *module = &frame->module;
+	bool both = module->name[0] && module->id[0];
+	/* The frame whose size led to the rejection is among those of another size, too. */
+	uint64_t n = frame->n_frames - (frame->cause == FILTER_REJECTED && frame->logged_size);
+	if (!n)
+		return;
+	complain("%s%s%s%s%s: %" PRIu64 " frame%s not explained: %s",
+		 module->name[0] || module->id[0] ? "" : "addresses", module->name, both ? " (" : "",
+		 module->id, both ? ")" : "", n, n == 1 ? "" : "s", reason_of(frame, images));
+}
+
+/* Tells at the end how many frames were explained, and of each module that was not, with what is at hand. */
+static void filter_tell_summary(const struct filter *filter, const struct image_files *images)
+{
+	const struct filter_counts counts = filter_count(filter);
+	const struct filter_unexplained *v;
+	size_t n = filter_unexplained(filter, &v);
+	if (!counts.met) {
+		complain("no frames found: no line of the log names a module and an offset in it");
+		return;
+	}
+	complain("%" PRIu64 " of %" PRIu64 " frames explained", counts.found, counts.met);
+	for (size_t i = 0; i < n; i++)
+		tell_module(&v[i], images);
+}
 
 static bool input_is_pending(int milliseconds)
 {

@@ -13,7 +13,6 @@
 #include "cli/lookup/symbol_operand.h"
 #include "work/types/convert_address.h"
 #include "cli/command/message.h"
-#include "cli/command/output.h"
 
 #include <unistd.h>
 

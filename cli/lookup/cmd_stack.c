@@ -16,7 +16,6 @@
 #include "cli/command/commands.h"
 #include "cli/lookup/image_files.h"
 #include "cli/command/message.h"
-#include "cli/command/output.h"
 
 enum {
 	LINE_SIZE = 4096, /* longer lines are malformed */

@@ -14,8 +14,4 @@ answer_printer answer_print_json;     /* without the end of the line */
 bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
 			const struct shown_frame *frame, enum escape_style style);
 
-/* Appends the lines of the source around @frame, if the options want them and the file is there. */
-void source_context_append(struct text_buf *out, const struct symbol_answer *answer,
-			   const struct shown_frame *frame);
-
 #endif

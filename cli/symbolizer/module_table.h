@@ -41,7 +41,7 @@ struct module_table {
  */
 int module_find(struct module_table *table, const struct symbol_query *query, struct symbol_module **ret);
 
-/* The object file itself, for what object_symbols.h knows; NULL if it cannot be read. 0 or -ENOMEM. */
+/* The object file itself, for what GSYM does not hold; NULL if it cannot be read. 0 or -ENOMEM. */
 int module_object(struct symbol_module *module, struct object_file **ret);
 
 void module_table_deinit(struct module_table *table);

@@ -1,8 +1,11 @@
 #include "cli/symbolizer/symbol_answer.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
+#include "convert/object/source_format.h"
+#include "gsym/base/cursor.h"
 #include "gsym/read/name_index.h"
 
 enum { SYMBOL_PLACES_MAX = 1024 };
@@ -12,6 +15,123 @@ void symbol_answer_deinit(struct symbol_answer *answer)
 	vec_free(&answer->frames);
 	gsym_answer_deinit(&answer->found);
 }
+
+/* ---- The symbol table of ELF; other formats have none here ---- */
+
+/* Entries of a symbol table, one after the other. */
+struct symbol_walk {
+	struct cursor entries;
+	struct span names;
+	bool is_64;
+	/* The entry */
+	struct object_symbol symbol;
+	uint32_t name_off;
+	uint8_t type;
+	uint16_t section;
+};
+
+/* Begins with .symtab, or with .dynsym if there is no other. */
+static bool begin_walk(struct symbol_walk *walk, struct object_file *object)
+{
+	bool is_elf = object->format == &elf_format;
+	const struct object_section *table = is_elf ? object_section(object, ".symtab") : NULL;
+	const struct object_section *names = table ? object_section(object, ".strtab") : NULL;
+	if (!names) {
+		table = is_elf ? object_section(object, ".dynsym") : NULL;
+		names = table ? object_section(object, ".dynstr") : NULL;
+	}
+	if (!names)
+		return false;
+	*walk = (struct symbol_walk){
+		.entries = cursor_new(table->raw.data, table->raw.size, object->big_endian),
+		.names = names->raw,
+		.is_64 = object->addr_size == 8,
+	};
+	return true;
+}
+
+static void read_symbol(struct symbol_walk *walk)
+{
+	struct cursor *c = &walk->entries;
+	uint8_t info;
+	walk->name_off = cursor_u32(c);
+	if (!walk->is_64) {
+		walk->symbol.addr = cursor_u32(c);
+		walk->symbol.size = cursor_u32(c);
+	}
+	info = cursor_u8(c);
+	cursor_skip(c, 1);
+	walk->section = cursor_u16(c);
+	if (walk->is_64) {
+		walk->symbol.addr = cursor_u64(c);
+		walk->symbol.size = cursor_u64(c);
+	}
+	walk->type = info & 0xf;
+}
+
+/* Whether it is a variable or function that is defined here, with a name. */
+static bool has_symbol_place(struct symbol_walk *walk)
+{
+	struct cursor names = cursor_new(walk->names.data, walk->names.size, false);
+	if (walk->section == SHN_UNDEF || walk->section == SHN_ABS || walk->section == SHN_COMMON)
+		return false;
+	if (walk->type != STT_OBJECT && walk->type != STT_FUNC && walk->type != STT_NOTYPE &&
+	    walk->type != STT_GNU_IFUNC)
+		return false;
+	cursor_seek(&names, walk->name_off);
+	walk->symbol.name = cursor_str(&names);
+	return walk->symbol.name && walk->symbol.name[0];
+}
+
+static bool next_symbol(struct symbol_walk *walk)
+{
+	while (cursor_left(&walk->entries)) {
+		read_symbol(walk);
+		if (cursor_ok(&walk->entries) && has_symbol_place(walk))
+			return true;
+	}
+	return false;
+}
+
+/* The symbol of a variable or function that has @addr, or the last before it that tells no size. False if
+ * there is none. */
+static bool object_symbol_at(struct object_file *object, uint64_t addr, struct object_symbol *ret)
+{
+	struct symbol_walk walk;
+	struct object_symbol best = {.name = NULL};
+	if (!begin_walk(&walk, object))
+		return false;
+	while (next_symbol(&walk)) {
+		const struct object_symbol *symbol = &walk.symbol;
+		if (symbol->addr > addr || (best.name && symbol->addr < best.addr))
+			continue;
+		if (!best.name || symbol->addr > best.addr || symbol->size > best.size)
+			best = *symbol;
+	}
+	if (!best.name || (best.size && addr - best.addr >= best.size))
+		return false;
+	*ret = best;
+	return true;
+}
+
+/* The first symbol of a function with that name. */
+static bool object_symbol_called(struct object_file *object, const char *name, size_t size,
+				 struct object_symbol *ret)
+{
+	struct symbol_walk walk;
+	if (!begin_walk(&walk, object))
+		return false;
+	while (next_symbol(&walk)) {
+		if (walk.type != STT_OBJECT && strncmp(walk.symbol.name, name, size) == 0 &&
+		    !walk.symbol.name[size]) {
+			*ret = walk.symbol;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- Frames ---- */
 
 static int push_frame(struct symbol_answer *answer, const struct gsym_frame *named,
 		      const struct gsym_frame *at, uint64_t addr)

@@ -3,8 +3,14 @@
 #define CLI_SYMBOLIZER_SYMBOL_ANSWER_H
 
 #include "cli/symbolizer/module_table.h"
-#include "cli/symbolizer/object_symbols.h"
+#include "convert/object/object_file.h"
 #include "gsym/base/escape.h"
+
+/* What GSYM does not hold: a variable, or the alias of a function. */
+struct object_symbol {
+	const char *name; /* borrowed from the object file */
+	uint64_t addr, size;
+};
 
 /* A function, and a place in it. Strings are borrowed from the module. */
 struct shown_frame {

@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include "cli/command/message.h"
-#include "cli/command/output.h"
 #include "cli/symbolizer/answer_style.h"
 #include "cli/symbolizer/response_file.h"
-#include "cli/symbolizer/symbolizer_parse.h"
 
 enum {
 	READ_SIZE = 64 * 1024,

@@ -1,4 +1,4 @@
-/* symbolizer_options.h - what the options of the three dialects say. */
+/* symbolizer_options.h - the command line of the three dialects: its options, and what they say. */
 #ifndef CLI_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 #define CLI_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "gsym/render/demangle/demangle.h"
+#include "work/options/option.h"
 
 /* Bits, so that a row of the table can be of several. */
 enum symbolizer_dialect {
@@ -50,5 +51,21 @@ struct symbolizer_options {
 	char **operands;
 	size_t n_operands;
 };
+
+enum symbolizer_parse {
+	SYMBOLIZER_RUN,
+	SYMBOLIZER_DONE,  /* help or version was printed */
+	SYMBOLIZER_ERROR, /* as was an error */
+};
+
+/*
+ * Parses the command line of @ret->program and @ret->dialect. Words of @argv are moved, operands to the
+ * front; they stay borrowed.
+ */
+enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct symbolizer_options *ret);
+
+/* The groups of a row are an enum symbolizer_dialect; its members, of struct symbolizer_options. */
+extern const struct option_row symbolizer_rows[];
+extern const struct option_synonym symbolizer_synonyms[];
 
 #endif

@@ -2,13 +2,14 @@
  * "gsym worker": the daemon's helper, which reads object files so that the daemon need not.
  *
  * The protocol is work/worker/worker.h. A worker limits itself and enters its sandbox before it looks at
- * the first byte of a file, and reaches files only through descriptors the daemon has opened: see
- * file_requests.h.
+ * the first byte of a file, and reaches files only through descriptors: it requests them from its client,
+ * which decides, opens them and passes the descriptor.
  */
 #include "cli/command/commands.h"
 #include "cli/command/message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +21,16 @@
 #include "convert/object/object_file.h"
 #include "convert/identity/identity.h"
 #include "work/os/monotonic.h"
+#include "work/os/mutex.h"
 #include "work/types/memory_limit.h"
 #include "work/worker/fork_loop.h"
 #include "work/worker/worker.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/sanitizer.h"
 #include "store/transfer/store_child.h"
-#include "cli/worker/asked.h"
-#include "cli/worker/file_requests.h"
 #include "cli/worker/debuginfod_client.h"
 #include "work/sandbox/sandbox.h"
+#include "work/types/packed_name.h"
 
 enum {
 	PROGRESS_INTERVAL_MS = 100,
@@ -152,6 +153,147 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
 }
+
+/* ---- What is asked first, and its answers: fragments ---- */
+
+struct asked {
+	struct convert_asked list; /* for struct convert_options */
+	struct convert_address addresses[WORKER_ASKED_MAX];
+	uint64_t serial;
+};
+
+static void take_asked(struct asked *asked, const struct worker_address *from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		asked->addresses[i] =
+			(struct convert_address){from[i].value, (enum address_origin)from[i].origin};
+	asked->list.n = n;
+}
+
+static int send_fragment(void *user, const struct convert_fragment *fragment)
+{
+	const struct asked *asked = user;
+	struct worker_fragment m = {
+		.head.serial = asked->serial,
+		.output_size = fragment->output_size,
+		.image_base = fragment->image_base,
+		.has_ada = fragment->has_ada,
+		.n_segments = (uint32_t)fragment->n_segments,
+	};
+	for (size_t i = 0; i < fragment->n_segments; i++) {
+		const struct convert_segment *s = &fragment->segments[i];
+		m.segments[i] = (struct worker_map){s->off, s->addr, s->size};
+	}
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FRAGMENT, -1);
+}
+
+/* No request to open a file is under way: its thread waits here. */
+static int receive_next(void *user)
+{
+	struct asked *asked = user;
+	union worker_message msg;
+	int got = worker_receive(WORKER_SOCKET_FD, &msg, NULL);
+	if (got != 1 || msg.head.type != WORKER_ASK)
+		return got < 0 ? got : -ECANCELED;
+	take_asked(asked, msg.ask.asked, msg.ask.n_asked);
+	return 0;
+}
+
+/*
+ * Sets up @ret with the addresses of @order. If it is for fragments only, others are received from the
+ * client.
+ */
+static void asked_init(struct asked *ret, const struct worker_convert *order)
+{
+	ret->serial = order->head.serial;
+	ret->list = (struct convert_asked){
+		.v = ret->addresses,
+		.fd = WORKER_FRAGMENT_FD,
+		.ready = send_fragment,
+		.next = order->fragments_only ? receive_next : NULL,
+		.user = ret,
+	};
+	take_asked(ret, order->asked, order->n_asked);
+}
+
+/* ---- Files that the client opens ---- */
+
+struct file_requests {
+	const struct worker_convert *order; /* its own files are open already */
+	/* Held from a request to its reply, so that one is under way at a time; guards no field. */
+	struct mutex lock;
+};
+
+static int duplicate_fd(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return copy < 0 ? -errno : copy;
+}
+
+static int receive_file(void)
+{
+	union worker_message msg;
+	int fd = -1, got = worker_receive(WORKER_SOCKET_FD, &msg, &fd);
+	if (got == 1 && msg.head.type == WORKER_OPENED && !msg.opened.error && fd >= 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return got == 1 && msg.head.type == WORKER_OPENED && msg.opened.error ? -msg.opened.error : -EPROTO;
+}
+
+static int send_request(struct file_requests *requests, struct worker_header *request, uint32_t type)
+{
+	request->serial = requests->order->head.serial;
+	mutex_lock(&requests->lock);
+	int fd = worker_send(WORKER_SOCKET_FD, request, type, -1);
+	if (!fd)
+		fd = receive_file();
+	mutex_unlock(&requests->lock);
+	return fd;
+}
+
+static int request_path(struct file_requests *requests, const char *path, bool packed)
+{
+	struct worker_open request = {.path = ""};
+	int n = snprintf(request.path, sizeof(request.path), "%s%s", packed ? PACKED : "", path);
+	if (n < 0 || (size_t)n >= sizeof(request.path))
+		return -ENAMETOOLONG;
+	return send_request(requests, &request.head, WORKER_OPEN);
+}
+
+static int fetch_for_converter(void *user, const uint8_t *id, size_t size)
+{
+	struct worker_fetch request = {.id_size = (uint32_t)size};
+	if (size > sizeof(request.id))
+		return -EINVAL;
+	memcpy(request.id, id, size);
+	return send_request(user, &request.head, WORKER_FETCH);
+}
+
+static int open_for_converter(void *user, const char *path, bool packed)
+{
+	struct file_requests *requests = user;
+	if (strcmp(path, requests->order->input) == 0)
+		return duplicate_fd(WORKER_INPUT_FD);
+	if (requests->order->has_binary && strcmp(path, requests->order->binary) == 0)
+		return duplicate_fd(WORKER_BINARY_FD);
+	return request_path(requests, path, packed);
+}
+
+/* Sets up @requests for @order, which is borrowed, and @ret, which refers to it. */
+static void file_requests_init(struct file_requests *requests, const struct worker_convert *order,
+			       struct convert_opener *ret)
+{
+	requests->order = order;
+	mutex_init(&requests->lock, LOCK_ASK);
+	*ret = (struct convert_opener){
+		.open = open_for_converter,
+		.fetch = order->fetch ? fetch_for_converter : NULL,
+		.user = requests,
+	};
+}
+
+/* ---- Conversions ---- */
 
 static void list_dirs(const struct worker_convert *order, const char *dirs[static DEBUG_DIRS_MAX + 1])
 {

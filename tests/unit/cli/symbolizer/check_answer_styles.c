@@ -225,6 +225,22 @@ TEST(json)
 	check(answer_print_json, rows, COUNT(rows));
 }
 
+/* Prints the frame, and removes its first line, which is not of the source. */
+static void print_source(struct text_buf *out, struct symbolizer_options options, struct shown_frame frame)
+{
+	const struct symbol_query query = CODE;
+	struct symbol_answer answer = {.options = &options, .query = &query, .module = &module};
+	options.style = ANSWER_GNU;
+	answer.frames.v = &frame;
+	answer.frames.n = 1;
+	text_reset(out);
+	answer_print_text(out, &answer);
+	text_char(out, '\0');
+	assert_false(out->failed);
+	size_t first = strcspn(out->v, "\n") + 1;
+	memmove(out->v, out->v + first, out->n - first);
+}
+
 /* Lines around one of a file with twelve, each of which is a letter. */
 TEST(context)
 {
@@ -256,20 +272,12 @@ TEST(context)
 	assert_int_equal(fclose(file), 0);
 	struct text_buf out = {0};
 	for (size_t i = 0; i < COUNT(lines); i++) {
-		const struct symbolizer_options options = {.context = lines[i].n};
-		const struct symbol_answer answer = {.options = &options};
-		const struct shown_frame frame = {.dir = directory, .base = "c", .line = lines[i].line};
-		text_reset(&out);
-		source_context_append(&out, &answer, &frame);
-		text_char(&out, '\0');
+		print_source(&out, (struct symbolizer_options){.context = lines[i].n},
+			     (struct shown_frame){.dir = directory, .base = "c", .line = lines[i].line});
 		assert_string_equal(out.v, lines[i].expected);
 	}
-	text_reset(&out);
 	const struct symbolizer_options options = {.context = 3};
-	const struct shown_frame in_base = {.dir = "", .base = path + 1, .line = 1};
-	const struct symbol_answer in_root = {.options = &options};
-	source_context_append(&out, &in_root, &in_base);
-	text_char(&out, '\0');
+	print_source(&out, options, (struct shown_frame){.dir = "", .base = path + 1, .line = 1});
 	assert_string_equal(out.v, "1 >: a\n2  : b\n3  : c\n");
 	text_reset(&out);
 	struct shown_frame there = {.dir = directory, .base = "c", .line = 5};
@@ -281,14 +289,10 @@ TEST(context)
 	answer_print_text(&out, &whole);
 	text_char(&out, '\0');
 	assert_string_equal(out.v, "c:5\n5 >: e\n");
-	text_reset(&out);
-	const struct symbol_answer answer = {.options = &options};
-	const struct shown_frame none = {.dir = "", .base = "", .line = 1},
-				 gone = {.dir = directory, .base = "d", .line = 1};
-	source_context_append(&out, &answer, &none);
-	source_context_append(&out, &answer, &gone);
-	assert_int_equal(out.n, 0);
-	assert_false(out.failed);
+	print_source(&out, options, (struct shown_frame){.dir = "", .base = "", .line = 1});
+	assert_string_equal(out.v, "");
+	print_source(&out, options, (struct shown_frame){.dir = directory, .base = "d", .line = 1});
+	assert_string_equal(out.v, "");
 	text_deinit(&out);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(directory), 0);

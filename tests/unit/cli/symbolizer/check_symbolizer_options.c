@@ -1,6 +1,6 @@
 /* The command lines of the symbolizers: what each word sets, and what is refused. */
 
-#include "cli/symbolizer/symbolizer_parse.h"
+#include "cli/symbolizer/symbolizer_options.h"
 #include "gsym/base/text_buf.h"
 #include "tests/lib/unit.h"
 

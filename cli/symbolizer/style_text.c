@@ -1,0 +1,214 @@
+/* The styles of addr2line, and of LLVM's programs with lines of the source, which are numbered and marked. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/symbolizer/answer_style.h"
+#include "gsym/base/escape.h"
+#include "gsym/render/frame_text.h"
+
+bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
+			const struct shown_frame *frame, enum escape_style style)
+{
+	if (!frame->dir[0] && !frame->base[0])
+		return false;
+	if (answer->options->basenames && frame->base[0])
+		escape_str(out, frame->base, style);
+	else
+		render_path(out, frame->dir, frame->base, style);
+	return true;
+}
+
+static void print_file(struct text_buf *out, const struct symbol_answer *answer,
+		       const struct shown_frame *frame)
+{
+	if (!answer_file_append(out, answer, frame, ESCAPE_TEXT))
+		text_lit(out, "??");
+}
+
+/* ---- addr2line ---- */
+
+static void print_binutils_place(struct text_buf *out, const struct symbol_answer *answer,
+				 const struct shown_frame *frame)
+{
+	print_file(out, answer, frame);
+	text_char(out, ':');
+	if (frame->line)
+		text_dec(out, frame->line);
+	else
+		text_char(out, '?');
+	text_char(out, '\n');
+}
+
+static void print_binutils_frame(struct text_buf *out, const struct symbol_answer *answer,
+				 const struct shown_frame *frame, bool is_first)
+{
+	bool pretty = answer->options->pretty;
+	if (pretty && !is_first)
+		text_lit(out, " (inlined by) ");
+	if (answer->options->names != FUNCTION_NAMES_NONE) {
+		symbol_name_append(out, answer, frame->name, ESCAPE_TEXT);
+		text_str(out, pretty ? " at " : "\n");
+	}
+	print_binutils_place(out, answer, frame);
+}
+
+void answer_print_binutils(struct text_buf *out, const struct symbol_answer *answer)
+{
+	bool pretty = answer->options->pretty;
+	if (answer->options->addresses) {
+		text_lit(out, "0x");
+		text_hex(out, answer->addr, answer->module && answer->module->is_32_bit ? 8 : 16);
+		text_str(out, pretty ? ": " : "\n");
+	}
+	for (size_t i = 0; i < answer->frames.n; i++)
+		print_binutils_frame(out, answer, &answer->frames.v[i], i == 0);
+	if (answer->frames.n)
+		return;
+	if (answer->options->names != FUNCTION_NAMES_NONE)
+		text_str(out, pretty ? "?? " : "??\n");
+	text_lit(out, "??:0\n");
+}
+
+/* ---- Lines of the source ---- */
+
+/* How many digits the numbers before @last have: the width of the column. */
+static unsigned width_of(uint64_t last)
+{
+	unsigned width = 0;
+	for (uint64_t power = 1; power < last; power *= 10)
+		width++;
+	return width;
+}
+
+static void append_source_line(struct text_buf *out, uint64_t number, unsigned width, bool is_marked,
+			       const char *text, size_t size)
+{
+	char head[32];
+	snprintf(head, sizeof(head), "%*llu %s: ", (int)width, (unsigned long long)number,
+		 is_marked ? ">" : " ");
+	text_str(out, head);
+	size -= size && text[size - 1] == '\n';
+	escape_bytes(out, text, size, ESCAPE_TSV);
+	text_char(out, '\n');
+}
+
+static void append_source_lines(struct text_buf *out, FILE *source, uint64_t line, uint64_t n)
+{
+	uint64_t first = line > n / 2 ? line - n / 2 : 1, last = first + n - 1;
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t size;
+	for (uint64_t at = 1; at <= last && (size = getline(&text, &cap, source)) >= 0; at++)
+		if (at >= first)
+			append_source_line(out, at, width_of(last), at == line, text, (size_t)size);
+	free(text);
+}
+
+/* Appends the lines of the source around @frame, if the options want them and the file is there. */
+static void append_source(struct text_buf *out, const struct symbol_answer *answer,
+			  const struct shown_frame *frame)
+{
+	struct text_buf path = {0};
+	uint64_t n = answer->options->context;
+	if (!n || !frame->line || (!frame->dir[0] && !frame->base[0]))
+		return;
+	text_str(&path, frame->dir);
+	text_char(&path, '/');
+	text_str(&path, frame->base);
+	text_char(&path, 0);
+	FILE *source = path.failed ? NULL : fopen(path.v, "re");
+	if (source) {
+		append_source_lines(out, source, frame->line, n);
+		fclose(source);
+	}
+	out->failed |= path.failed;
+	text_deinit(&path);
+}
+
+/* ---- LLVM ---- */
+
+static const struct shown_frame unknown = {.name = NULL, .dir = "", .base = ""};
+
+static void print_place(struct text_buf *out, const struct symbol_answer *answer,
+			const struct shown_frame *frame)
+{
+	print_file(out, answer, frame);
+	text_char(out, ':');
+	text_dec(out, frame->line);
+	text_str(out, answer->options->style == ANSWER_LLVM ? ":0\n" : "\n");
+}
+
+static void print_properties(struct text_buf *out, const struct symbol_answer *answer,
+			     const struct shown_frame *frame)
+{
+	text_lit(out, "  Filename: ");
+	print_file(out, answer, frame);
+	if (frame->name) {
+		text_lit(out, "\n  Function start address: ");
+		text_addr(out, frame->start);
+	}
+	text_lit(out, "\n  Line: ");
+	text_dec(out, frame->line);
+	text_lit(out, "\n  Column: 0\n");
+}
+
+static void print_frame(struct text_buf *out, const struct symbol_answer *answer,
+			const struct shown_frame *frame, bool is_inlined_by)
+{
+	const struct symbolizer_options *options = answer->options;
+	if (options->names != FUNCTION_NAMES_NONE) {
+		if (options->pretty && is_inlined_by)
+			text_lit(out, " (inlined by) ");
+		if (frame->name)
+			symbol_name_append(out, answer, frame->name, ESCAPE_TEXT);
+		else
+			text_lit(out, "??");
+		text_str(out, options->pretty ? " at " : "\n");
+	}
+	if (options->verbose)
+		print_properties(out, answer, frame);
+	else
+		print_place(out, answer, frame);
+	append_source(out, answer, frame);
+}
+
+static void print_data(struct text_buf *out, const struct symbol_answer *answer)
+{
+	const struct object_symbol *data = &answer->data;
+	if (data->name)
+		symbol_data_append(out, answer, ESCAPE_TEXT);
+	else
+		text_lit(out, "??");
+	text_char(out, '\n');
+	text_dec(out, data->name ? data->addr : 0);
+	text_char(out, ' ');
+	text_dec(out, data->name ? data->size : 0);
+	text_lit(out, "\n??:?\n");
+}
+
+static void print_frames(struct text_buf *out, const struct symbol_answer *answer)
+{
+	bool is_stack = answer->query->kind != QUERY_SYMBOL;
+	for (size_t i = 0; i < answer->frames.n; i++)
+		print_frame(out, answer, &answer->frames.v[i], is_stack && i > 0);
+	if (!answer->frames.n)
+		print_frame(out, answer, &unknown, false);
+}
+
+void answer_print_text(struct text_buf *out, const struct symbol_answer *answer)
+{
+	enum query_kind kind = answer->query->kind;
+	if (answer->options->addresses && kind != QUERY_SYMBOL && kind != QUERY_INVALID) {
+		text_addr(out, answer->addr);
+		text_str(out, answer->options->pretty ? ": " : "\n");
+	}
+	if (kind == QUERY_DATA)
+		print_data(out, answer);
+	else if (kind == QUERY_FRAME)
+		text_lit(out, "??\n");
+	else
+		print_frames(out, answer);
+	if (answer->options->style == ANSWER_LLVM)
+		text_char(out, '\n');
+}
