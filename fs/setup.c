@@ -257,7 +257,6 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 		.sign_key = o->sign_key,
 		.trusted_keys = o->trusted_keys,
 		.wait_ms = o->shared_wait,
-		.is_patient = true,
 	};
 	return err ? err
 		   : share_open(&options, fs->worker, fs->stop_fd, &fs->cache, &fs->log, &fs->share, diag);

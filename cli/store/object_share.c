@@ -16,8 +16,6 @@
 #include "work/run/convert_run.h"
 #include "work/run/defaults.h"
 #include "store/share/share.h"
-#include "store/share/share_object.h"
-#include "store/share/share_turn.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
@@ -93,16 +91,11 @@ int object_share_open(struct object_share *o, const char *address, const struct 
 				      .wait_ms = STORE_WAIT_MS};
 	session_store_options(o->address, session, &share.store);
 	err = share_open(&share, program, o->signals.fd, NULL, &o->log, &o->share, &diag);
-	if (!err && (err = share_start(o->share)))
-		diag_set(&diag, err, "%s: cannot start a thread: %s", address, strerror(-err));
 	return err ? session_refuse(&diag) : STATUS_OK;
 }
 
 void object_share_close(struct object_share *o)
 {
-	if (o->share && o->share->has_threads)
-		share_flush(o->share);
-	share_stop(o->share);
 	share_close(o->share);
 	free(o->address);
 	for (size_t i = 0; i < o->dirs.n; i++)
@@ -149,12 +142,12 @@ static int use_image(void *user, const struct converter *converter, const struct
 {
 	struct image_use *use = user;
 	struct image_work w = {use->o, *converter, *request, fd, .diag = diag};
-	w.o->share->cache = converter->cache;
+	share_set_cache(w.o->share, converter->cache);
 	w.converter.store = &share_store;
 	w.converter.share = w.o->share;
 	w.converter.merged = !w.o->options.unmerged;
 	w.converter.search.servers = w.o->servers;
-	int err = share_object_key(&w.converter, &w.request, fd, &w.result.key);
+	int err = share_key(&w.converter, &w.request, fd, &w.result.key);
 	if (err)
 		return diag_set(diag, err, "cannot name its conversion: %s",
 				err == -ELIBACC ? "libsodium cannot be loaded"
@@ -209,7 +202,7 @@ static int open_image(struct object_share *o, const char *path, image_action *ac
 static int take(struct image_work *w)
 {
 	struct store_reply reply;
-	int err = share_object_take(&w->converter, &w->request, w->fd, &reply, &w->result.handle, w->diag);
+	int err = share_take(&w->converter, &w->request, w->fd, &reply, &w->result.handle, w->diag);
 	switch (err) {
 	case -ECANCELED: /* by a signal, or because the store's process took no requests */
 		return is_stopped(w, 0) ? stopped(w) : diag_set(w->diag, -ETIMEDOUT, "no answer in time");
@@ -238,21 +231,8 @@ static void convert(struct image_work *w, struct outcome *ret)
 	do {
 		convert_run(&w->converter, &w->request, ret);
 	} while (ret->verdict == VERDICT_ELSEWHERE && !is_stopped(w, ret->wait_ms));
-	share_turn_end(w->converter.share, turn);
-}
-
-/* Publishes @offer. A reason is in the log, which standard error is. */
-static void give(struct image_work *w, struct share_offer *offer)
-{
-	struct share *share = w->o->share;
-	_Atomic uint64_t *counters = share->counters.shares;
-	uint64_t given = counters[SHARE_GIVEN], dropped = counters[SHARE_DROPPED];
-	share_give(share, offer);
-	share_flush(share);
-	w->result.given = counters[SHARE_GIVEN] > given;
-	w->result.missing = !offer || counters[SHARE_DROPPED] > dropped;
-	if (w->result.missing)
-		diag_set(w->diag, -EIO, "was not published");
+	if (turn)
+		share_store.end(w->converter.share, turn);
 }
 
 static int lock_entry(struct image_work *w, int *ret)
@@ -263,23 +243,29 @@ static int lock_entry(struct image_work *w, int *ret)
 	return 0;
 }
 
+/* Publishes the outcome unless the store has had it. A reason is in the log, which standard error is. */
+static void give(struct image_work *w, const struct outcome *outcome)
+{
+	if (outcome->adopted || (!outcome->offer && !outcome->handle))
+		return;
+	int err = outcome->offer ? share_give_now(w->o->share, outcome->offer) : -EIO;
+	w->result.given = !err;
+	w->result.missing = err && err != -EEXIST;
+	if (w->result.missing)
+		diag_set(w->diag, -EIO, "was not published");
+}
+
 static int put(struct image_work *w)
 {
 	struct outcome outcome;
-	int lock, err = lock_entry(w, &lock), stored = 0;
+	int lock, err = lock_entry(w, &lock);
 	if (err)
 		return err;
-	if (!convert_from_cache(&w->converter, &w->request, false, &outcome))
-		convert(w, &outcome);
-	else if (outcome.handle)
-		stored = share_object_offer(&w->converter, &w->request, w->fd, outcome.handle, &outcome.offer,
-					    w->diag);
+	convert(w, &outcome);
 	if (lock >= 0)
 		close(lock);
 	free(outcome.inputs);
-	w->result.missing = stored && stored != -EEXIST;
-	if (!stored && !outcome.adopted && (outcome.handle || outcome.offer))
-		give(w, outcome.offer);
+	give(w, &outcome);
 	if (is_stopped(w, 0) && (!outcome.handle || w->result.missing)) {
 		handle_put(outcome.handle);
 		return stopped(w);

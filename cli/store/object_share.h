@@ -7,7 +7,8 @@
 
 #include "cli/store/store_session.h"
 #include "cli/command/stop_signals.h"
-#include "store/share/share_parts.h"
+#include "store/share/share.h"
+#include "work/cache/handle.h"
 #include "gsym/base/vec.h"
 
 /* Which image, and where its debug files are searched: as by a daemon that is to take it. All borrowed. */

@@ -100,8 +100,8 @@ static void report_published(const struct convert_shared *c, const struct object
 {
 	char key[KEY_TEXT_SIZE];
 	session_key_text(&object->key, key);
-	say(stderr, "%s: %s in %s as %s", c->input, object->given ? "published" : "is already",
-	    store_title(o->share->store), key);
+	say(stderr, "%s: %s in %s as %s", c->input, object->given ? "published" : "is already", o->address,
+	    key);
 }
 
 static int convert_object(const struct convert_shared *c, struct object_share *o)

@@ -6,7 +6,8 @@
 
 enum {
 	SECONDS_MIN = 10,
-	SECONDS_MAX = 120,
+	SECONDS_MAX = 3600,
+	SECONDS_FACTOR = 10,    /* of the predicted conversion: it may be slow, and has to be given */
 	FIRST_WAIT_MIN_MS = 30, /* a conversion that took less is there, and given, by then */
 	FIRST_WAIT_MAX_MS = 250,
 	LOOKS = 12,      /* a lease is looked at about so often in its time, once waits have grown */
@@ -29,18 +30,13 @@ static unsigned within(uint64_t value, unsigned least, unsigned most)
 
 unsigned lease_seconds(unsigned predicted_ms)
 {
-	return within(((uint64_t)predicted_ms * 3 + 999) / 1000, SECONDS_MIN, SECONDS_MAX);
+	return within(((uint64_t)predicted_ms * SECONDS_FACTOR + 999) / 1000, SECONDS_MIN, SECONDS_MAX);
 }
 
 unsigned predict_conversion_ms(uint64_t bytes, unsigned threads)
 {
 	uint64_t each = (uint64_t)BYTES_EACH_MS * within(threads, 1, THREADS_MAX);
 	return within(bytes / each, 0, UINT32_MAX - PROCESS_MS) + PROCESS_MS;
-}
-
-unsigned lease_renew_ms(const struct lease *lease)
-{
-	return lease->seconds * 1000 / 3;
 }
 
 void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms)
@@ -81,20 +77,13 @@ static void look(struct lease *lease)
 	keep_etag(lease, "");
 }
 
-void lease_note_put(struct lease *lease, int err, const char *etag)
+void lease_note_put(struct lease *lease, int err)
 {
-	bool renewed = lease->step == LEASE_CONVERT;
-	bool lost = err == -EEXIST || err == -EAGAIN || err == -ENOENT;
-	if (!err) {
-		convert(lease, true);
-		keep_etag(lease, etag);
-	} else if (renewed && !lost) {
-		convert(lease, lease->held); /* it is there for its time */
-	} else if (renewed || !lost) {
-		convert(lease, false); /* one that was lost saves no work any more, but does no harm */
-	} else {
-		look(lease); /* -ENOENT: what was to be taken over is gone, since its conversion is there */
-	}
+	/* -ENOENT: what was to be taken over is gone, since its conversion is there */
+	if (err == -EEXIST || err == -EAGAIN || err == -ENOENT)
+		look(lease);
+	else
+		convert(lease, !err);
 }
 
 /* What is left of a lease, by the server's clock, and by what this host has seen of it itself. */

@@ -2,11 +2,15 @@
  * lease.h - which of several hosts converts an image: the decisions, without input and output.
  *
  * A lease is an object that is made only if there is none (STORE_IF_ABSENT). It saves work and is never
- * needed for right answers. Its holder renews it at a third of its time and deletes it when the conversion
- * is published; others look for the conversion at growing intervals until the lease is over, and then take
- * it over (STORE_IF_MATCH). All times are by the server's clock, of which only differences are used, so that
- * the clocks of hosts may differ by hours. Where it gives none, or nonsense, a lease is over when this host
- * has seen it unchanged for the lease's time.
+ * needed for right answers. Its holder deletes it when the conversion is published; others look for the
+ * conversion at growing intervals until the lease is over, and then take it over (STORE_IF_MATCH). All times
+ * are by the server's clock, of which only differences are used, so that the clocks of hosts may differ by
+ * hours. Where it gives none, or nonsense, a lease is over when this host has seen it unchanged for the
+ * lease's time.
+ *
+ * A lease is not renewed. It lasts longer than any host waits for another (share_turn.c): one that ends too
+ * early costs a conversion, and one that was left by a host that crashed delays no answer, since addresses
+ * are answered by fragments and a host that has no fragment waits no longer than for the store.
  *
  * Between the look for a conversion and the lease that is then taken, another host may publish the conversion
  * and delete its lease. So who has taken one looks for the conversion once more before it converts.
@@ -25,9 +29,7 @@
  */
 enum { LEASE_HEDGE_MS = 250 };
 
-/*
- * How long a lease is held without being renewed, seconds: three times the predicted conversion, 10 to 120.
- */
+/* How long a lease is held, seconds: ten times the predicted conversion, 10 to 3600. */
 unsigned lease_seconds(unsigned predicted_ms);
 
 /* What a host does that wants a conversion which the store does not have. */
@@ -45,7 +47,7 @@ struct lease {
 	unsigned wait_ms;  /* with LEASE_LOOK: from now */
 	unsigned seconds;  /* of our lease, or of the other's as its body says, within the bounds */
 	int64_t left_ms;   /* of the other's, when it was last looked at */
-	char etag[128];    /* of the other's, or of ours if it is held */
+	char etag[128];    /* of the other's */
 	bool held;         /* ours */
 	uint32_t seed;     /* of the caller, before it begins: differs between hosts, so that waits do */
 };
@@ -54,11 +56,10 @@ struct lease {
 void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms);
 
 /*
- * The answer to LEASE_TAKE and LEASE_TAKE_OVER, and to the renewal of a lease that is held: @err as of struct
- * store_reply. Another host was first: LEASE_LOOK; any failure means LEASE_CONVERT. A renewal that fails does
- * not end the lease before its time, unless it is another host's by now.
+ * The answer to LEASE_TAKE and LEASE_TAKE_OVER: @err as of struct store_reply. Another host was first:
+ * LEASE_LOOK; any failure means LEASE_CONVERT.
  */
-void lease_note_put(struct lease *lease, int err, const char *etag);
+void lease_note_put(struct lease *lease, int err);
 
 /*
  * The answer to LEASE_LOOK, when the conversion was not there: the lease as HEAD shows it, or as GET does, of
@@ -68,9 +69,6 @@ void lease_note_put(struct lease *lease, int err, const char *etag);
  * @now, @modified: of struct store_reply
  */
 void lease_note_head(struct lease *lease, int err, int64_t now, int64_t modified, const char *etag);
-
-/* Until it is to be renewed. */
-unsigned lease_renew_ms(const struct lease *lease);
 
 /* Wall time that converting a file of @bytes is predicted to take on @threads, ms. */
 unsigned predict_conversion_ms(uint64_t bytes, unsigned threads);

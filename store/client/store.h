@@ -137,6 +137,9 @@ int store_call_fd(const struct store_call *call);
  */
 void store_call_end(struct store_call *call);
 
+/* Leaves the request to itself: it goes on, and frees @call when it ends. NULL is allowed. */
+void store_call_detach(struct store_call *call);
+
 /*
  * store_start(), store_wait() for at most @ms and store_call_end(). -ETIMEDOUT in ret->err if it took longer.
  */

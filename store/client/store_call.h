@@ -31,7 +31,8 @@ struct store_call {
 	unsigned changes; /* breaker.changes when it was allowed */
 	uint64_t body;    /* bytes that are received, if that is known; of the thread */
 	atomic_bool begun;
-	enum call_state state; /* guarded by store.lock, as is the next */
+	bool is_detached; /* nobody waits for it; guarded by store.lock, as are the next two */
+	enum call_state state;
 	struct store_reply reply;
 };
 
@@ -86,6 +87,11 @@ struct store {
 	uint64_t serial;
 	bool sees_stop; /* stop_fd is readable, and not waited for any more */
 };
+
+/* Gives up a reference; the last one frees. */
+void store_release(struct store *store);
+/* Frees @call, which has ended, and gives up its reference of the store, if it has one. */
+void store_call_free(struct store_call *call);
 
 /* The thread: store_loop.c. @store: a struct store. */
 void *store_loop(void *store);

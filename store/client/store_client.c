@@ -21,22 +21,6 @@
 
 enum { CLOSE_MS = 1000 };
 
-static void free_store(struct store *store)
-{
-	if (store->wake_fd >= 0)
-		close(store->wake_fd);
-	pthread_cond_destroy(&store->ended);
-	mutex_destroy(&store->lock);
-	free(store->program);
-	free(store);
-}
-
-static void put(struct store *store)
-{
-	if (atomic_fetch_sub(&store->refs, 1) == 1)
-		free_store(store);
-}
-
 /* ---- Opening ---- */
 
 static void copy_text(char ret[static WORKER_STORE_PATH], const char *text)
@@ -85,7 +69,7 @@ int store_open(const struct store_options *options, const char *program, int sto
 	if (!store || !store->program || store->wake_fd < 0) {
 		err = store && store->program ? -errno : -ENOMEM;
 		if (store)
-			free_store(store);
+			store_release(store);
 		return diag_set(diag, err, "store '%s': %s", options->address, strerror(-err));
 	}
 	store->stop_fd = stop_fd;
@@ -108,7 +92,7 @@ void store_close(struct store *store)
 	eventfd_write(store->wake_fd, 1);
 	if (has_thread)
 		pthread_join(store->thread, NULL);
-	put(store);
+	store_release(store);
 }
 
 const char *store_title(const struct store *store)
@@ -116,49 +100,11 @@ const char *store_title(const struct store *store)
 	return store->config.address;
 }
 
-/* ---- The queue ---- */
-
-void store_enqueue(struct store *store, struct store_call *call)
-{
-	call->next = NULL;
-	*store->last = call;
-	store->last = &call->next;
-}
-
-void store_remove(struct store *store, struct store_call *call)
-{
-	struct store_call **at = &store->first;
-	while (*at != call) {
-		invariant(*at);
-		at = &(*at)->next;
-	}
-	*at = call->next;
-	if (!*at)
-		store->last = at;
-}
-
-struct store_call *store_dequeue(struct store *store)
-{
-	struct store_call *call = store->first;
-	if (call)
-		store_remove(store, call);
-	return call;
-}
-
 /* ---- Starting requests ---- */
 
 static bool needs_file(enum store_operation operation)
 {
 	return operation == STORE_GET || operation == STORE_PUT;
-}
-
-static void free_call(struct store_call *call)
-{
-	if (call->fd >= 0)
-		close(call->fd);
-	if (call->event >= 0)
-		close(call->event);
-	free(call);
 }
 
 /* What is too long becomes text that does not end, and so is not valid. */
@@ -284,7 +230,7 @@ struct store_call *store_start(struct store *store, const struct store_request *
 	}
 	if (err == -ENETDOWN || err == -EACCES)
 		store_count(store, request->operation, err);
-	free_call(call);
+	store_call_free(call);
 	*ret_err = err;
 	return NULL;
 }
@@ -325,19 +271,6 @@ bool store_has_begun(const struct store_call *call)
 int store_call_fd(const struct store_call *call)
 {
 	return call->event;
-}
-
-bool store_is_overdue(const struct flight *flight, int64_t now)
-{
-	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
-}
-
-bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now)
-{
-	if (now - store->prompt < LEASE_HEDGE_MS || flight->sent < store->late)
-		return false;
-	store->late = now;
-	return true;
 }
 
 /*
@@ -381,8 +314,20 @@ void store_call_end(struct store_call *call)
 	mutex_unlock(&store->lock);
 	if (!is_done)
 		eventfd_write(store->wake_fd, 1);
-	put(store);
-	free_call(call);
+	store_call_free(call);
+}
+
+void store_call_detach(struct store_call *call)
+{
+	if (!call)
+		return;
+	struct store *store = call->store;
+	mutex_lock(&store->lock);
+	call->is_detached = true;
+	bool is_done = call->state == CALL_DONE;
+	mutex_unlock(&store->lock);
+	if (is_done)
+		store_call_free(call);
 }
 
 void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret)

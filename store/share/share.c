@@ -1,17 +1,40 @@
+/* Opening a store, and what is logged of it: once of each kind, with what follows. */
 #include "store/share/share.h"
 #include "store/share/share_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "work/os/monotonic.h"
-#include "work/os/thread.h"
-#include "store/share/share_hold.h"
-#include "store/share/share_offer.h"
 #include "store/client/sodium.h"
+#include "work/os/monotonic.h"
 #include "gsym/base/diag.h"
 
-/* ---- Opening and serving ---- */
+/* What is to be done, or is done. */
+static const struct {
+	const char *what, *remedy;
+} complaints[COMPLAINTS] = {
+	[COMPLAINT_DAMAGED] = {"damaged", "converting it here, and replacing it"},
+	[COMPLAINT_UNTRUSTED] = {"not trusted", "converting it here; it is not replaced: have its signer in "
+						"trusted_keys, or delete it"},
+	[COMPLAINT_REPLACED] = {"not trusted", "converting it here, and replacing it by one that is signed"},
+	[COMPLAINT_NO_KEYS] = {"not checked", "converting it here; it is not replaced: mend trusted_keys"},
+	[COMPLAINT_TOO_LARGE] = {"too large", "converting it here, and replacing it"},
+	[COMPLAINT_ELSEWHERE] = {"made by a host that searches other directories for debug files",
+				 "converting it here; give all hosts the same debug_dirs"},
+	[COMPLAINT_READING] = {"cannot be read", "converting it here"},
+	[COMPLAINT_WRITING] = {"cannot be given", "others convert it as well"},
+	[COMPLAINT_FORBIDDEN] = {"must not be written", "what is converted here is not given"},
+	[COMPLAINT_FULL_QUEUE] = {"not given", "others convert it as well; the store is slower than "
+					       "conversions"},
+};
+
+void share_complain(struct share *share, enum share_complaint kind, const char *name, const char *text)
+{
+	bool again = atomic_exchange(&share->complained[kind], true);
+	log_say(share->log, again ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
+		"shared store '%s': %s: %s: %s; %s%s", store_title(share->store), name, complaints[kind].what,
+		text, complaints[kind].remedy, again ? "" : " (others like it are counted in metrics)");
+}
 
 static int open_parts(struct share *share, const struct share_options *options, const char *program,
 		      int stop_fd, struct gsym_diag *diag)
@@ -35,8 +58,10 @@ int share_open(const struct share_options *options, const char *program, int sto
 	share->cache = cache;
 	share->log = log;
 	share->wait_ms = options->wait_ms;
-	share->is_patient = options->is_patient;
 	atomic_init(&share->pace, SHARE_PACE);
+	mutex_init(&share->lock, LOCK_SHARE);
+	list_init(&share->offers);
+	monotonic_cond_init(&share->changed);
 	int err = open_parts(share, options, program, stop_fd, diag);
 	if (err)
 		share_close(share);
@@ -45,60 +70,18 @@ int share_open(const struct share_options *options, const char *program, int sto
 	return err;
 }
 
+void share_set_cache(struct share *share, struct cache *cache)
+{
+	share->cache = cache;
+}
+
 void share_close(struct share *share)
 {
 	if (!share)
 		return;
 	store_close(share->store);
 	trust_close(share->trust);
+	pthread_cond_destroy(&share->changed);
+	mutex_destroy(&share->lock);
 	free(share);
-}
-
-/* Tells both threads to end, and waits for the first. */
-static void end_giver(struct share *share)
-{
-	const int64_t by = monotonic_ms() + SHARE_STOP_MS;
-	store_limit_waits(share->store, by);
-	atomic_store(&share->give_by, by);
-	mutex_lock(&share->lock);
-	atomic_store(&share->stopping, true);
-	pthread_cond_broadcast(&share->given);
-	pthread_cond_broadcast(&share->held);
-	mutex_unlock(&share->lock);
-	pthread_join(share->giver, NULL);
-}
-
-int share_start(struct share *share)
-{
-	mutex_init(&share->lock, LOCK_SHARE);
-	list_init(&share->offers);
-	list_init(&share->holds);
-	monotonic_cond_init(&share->given);
-	pthread_cond_init(&share->idle, NULL);
-	monotonic_cond_init(&share->held);
-	int err = thread_start(&share->giver, "give", share_giver, share);
-	if (err)
-		return err;
-	err = thread_start(&share->holder, "lease", share_holder, share);
-	if (err)
-		end_giver(share);
-	else
-		store_prepare(share->store);
-	share->has_threads = !err;
-	return err;
-}
-
-void share_stop(struct share *share)
-{
-	if (!share || !share->has_threads)
-		return;
-	end_giver(share);
-	const int64_t by = monotonic_ms() + SHARE_RELEASE_MS;
-	store_limit_waits(share->store, by);
-	share_offers_free(share);
-	/* Without waiting for the one that the thread may be at. */
-	share_holds_release(share, by);
-	pthread_join(share->holder, NULL);
-	share->has_threads = false;
-	share_holds_free(share);
 }

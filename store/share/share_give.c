@@ -1,26 +1,30 @@
 /*
  * Giving delays no answer: a thread of its own does it, keeps some of what it cannot give while the store is
- * away, and drops what it cannot keep. What was converted is
- * marked in the cache meanwhile, so that nothing is lost by that: it is offered again when it is opened.
+ * away, and drops what it cannot keep. What was converted is marked in the cache meanwhile, so that nothing
+ * is lost by that: it is offered again when it is opened.
  */
+#include "store/share/share_give.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "work/os/guard.h"
 #include "work/os/monotonic.h"
+#include "work/os/thread.h"
 #include "work/run/inputs.h"
+#include "store/share/share.h"
 #include "store/share/share_inputs.h"
-#include "store/share/share_offer.h"
-#include "store/share/share_payload.h"
-#include "store/client/store_object.h"
 #include "gsym/base/diag.h"
-#include "gsym/base/file_io.h"
+#include "gsym/base/fault.h"
 
 enum {
 	OFFERS_MAX = 64,
 	OFFER_BYTES_MAX = 1 << 30, /* of their files, which the cache cannot free meanwhile */
 	LAST_BYTES_MAX = 64 << 20, /* of a file that is still given when the daemon ends */
+	STOP_MS = 5000,
 	PUT_MS = 600000,
 	HEAD_MS = 5000,
 	AWAY_MS = 500,  /* after which it is looked whether a store that was away is there again */
@@ -28,6 +32,99 @@ enum {
 };
 
 /* ---- Offers ---- */
+
+static void close_files(struct share_offer *offer)
+{
+	for (size_t i = 0; i < SHARE_FILES; i++)
+		if (offer->fds[i] >= 0)
+			close(offer->fds[i]);
+}
+
+/* Descriptors of the offer's own; false if there are none left. */
+static bool keep_files(struct share_offer *offer, const int fds[static SHARE_FILES])
+{
+	bool all = true;
+	for (size_t i = 0; i < SHARE_FILES; i++) {
+		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+		all &= fds[i] < 0 || offer->fds[i] >= 0;
+	}
+	return all;
+}
+
+struct inputs_copy {
+	struct text_buf *to;
+	struct span from;
+};
+
+static int copy_inputs(void *arg)
+{
+	const struct inputs_copy *copy = arg;
+	text_bytes(copy->to, copy->from.data, copy->from.size);
+	return copy->to->failed ? -ENOMEM : 0;
+}
+
+struct share_offer *share_offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
+				    struct handle *handle, struct span inputs)
+{
+	struct share_offer *offer = calloc(1, sizeof(*offer));
+	if (!offer)
+		return NULL;
+	if (!keep_files(offer, fds) ||
+	    guard_run(copy_inputs, &(struct inputs_copy){&offer->inputs, inputs}) ||
+	    (handle && handle_check(handle))) {
+		text_deinit(&offer->inputs);
+		close_files(offer);
+		free(offer);
+		return NULL;
+	}
+	list_init(&offer->link);
+	offer->handle = handle ? handle_get(handle) : NULL;
+	offer->facts = *facts;
+	*facts = (struct share_facts){0};
+	return offer;
+}
+
+static void free_offer(struct share *share, struct share_offer *offer, bool patiently)
+{
+	share_lease_end(share, &offer->lease, patiently);
+	handle_put(offer->handle);
+	text_deinit(&offer->inputs);
+	text_deinit(&offer->portable);
+	share_facts_deinit(&offer->facts);
+	close_files(offer);
+	free(offer);
+}
+
+/* Of the files of @job. */
+static struct share_offer *offer_of_entry(const struct convert_job *job, struct handle *handle)
+{
+	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
+	if (share_facts_make(job, &facts))
+		return NULL;
+	struct share_offer *offer = share_offer_new(&facts, (const int[SHARE_FILES]){job->input, job->binary},
+						    handle, handle->inputs);
+	if (offer)
+		offer->may_exist = true;
+	return offer;
+}
+
+struct share_offer *share_again(const struct converter *converter, const struct convert_request *request,
+				struct handle *handle)
+{
+	struct outcome unused = {.verdict = VERDICT_READY};
+	struct convert_job job = {.converter = converter,
+				  .request = request,
+				  .out = &unused,
+				  .input = -1,
+				  .binary = -1,
+				  .temp = CACHE_TEMP_NONE,
+				  .fragment = -1};
+	if (!handle || !handle->pending)
+		return NULL;
+	struct share_offer *offer = job_open_files(&job) ? NULL : offer_of_entry(&job, handle);
+	job_close(&job);
+	return offer;
+}
 
 static uint64_t bytes_of(const struct share_offer *offer)
 {
@@ -38,95 +135,6 @@ static void mark(const struct share *share, const struct share_offer *offer, boo
 {
 	if (offer->handle)
 		cache_mark(share->cache, offer->handle, pending);
-}
-
-static void lose(struct share *share, struct share_offer *offer)
-{
-	share_count(share, SHARE_DROPPED);
-	offer->lost = true;
-}
-
-/* ---- The queue ---- */
-
-static bool add(struct share *share, struct share_offer *offer) REQUIRES(&share->lock)
-{
-	uint64_t bytes = bytes_of(offer);
-	if (atomic_load(&share->stopping) ||
-	    (share->n_offers &&
-	     (share->n_offers >= OFFERS_MAX || share->offer_bytes + bytes > OFFER_BYTES_MAX)))
-		return false;
-	list_append(&share->offers, &offer->link);
-	share->n_offers++;
-	share->offer_bytes += bytes;
-	pthread_cond_signal(&share->given);
-	return true;
-}
-
-void share_give(struct share *share, struct share_offer *offer)
-{
-	if (!offer)
-		return;
-	mark(share, offer, true);
-	mutex_lock(&share->lock);
-	bool added = add(share, offer);
-	mutex_unlock(&share->lock);
-	if (added)
-		return;
-	if (!atomic_load(&share->stopping))
-		share_complain(share, COMPLAINT_FULL_QUEUE, offer->facts.id, "too many wait to be given");
-	share_count(share, SHARE_DROPPED);
-	share_offer_free(share, offer);
-}
-
-/* @offer, which was taken, is over. */
-static void end(struct share *share, struct share_offer *offer)
-{
-	if (!offer->lost)
-		mark(share, offer, false);
-	mutex_lock(&share->lock);
-	share->n_offers--;
-	share->offer_bytes -= bytes_of(offer);
-	if (!share->n_offers)
-		pthread_cond_broadcast(&share->idle);
-	mutex_unlock(&share->lock);
-	share_offer_free(share, offer);
-}
-
-/* To be given once the store is there again. Its lease is not held until then, so that others may convert. */
-static void put_back(struct share *share, struct share_offer *offer)
-{
-	offer->again = false;
-	offer->may_exist = !offer->replaces;
-	share_hold_end(share, TAKE(offer->hold));
-	mutex_lock(&share->lock);
-	list_append(&share->offers, &offer->link);
-	mutex_unlock(&share->lock);
-}
-
-/* Until there is an offer, and a store. */
-static void await_offer(struct share *share) REQUIRES(&share->lock)
-{
-	while (!atomic_load(&share->stopping)) {
-		const int64_t until = monotonic_ms() + AWAY_MS;
-		const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
-		if (list_empty(&share->offers))
-			mutex_wait(&share->lock, &share->given);
-		else if (share->is_patient && !store_is_up(share->store))
-			mutex_wait_until(&share->lock, &share->given, &at);
-		else
-			break;
-	}
-}
-
-/* Waits for the next, which stays counted until it is over. NULL when the daemon ends and no time is left. */
-static struct share_offer *next_offer(struct share *share)
-{
-	mutex_lock(&share->lock);
-	await_offer(share);
-	bool is_over = atomic_load(&share->stopping) && monotonic_ms() >= atomic_load(&share->give_by);
-	struct list *first = is_over ? NULL : list_take(&share->offers);
-	mutex_unlock(&share->lock);
-	return first ? LIST_ENTRY(first, struct share_offer) : NULL;
 }
 
 /* ---- One offer ---- */
@@ -145,39 +153,17 @@ static int check_unchanged(const struct share_offer *offer)
 	return inputs_check(text_span(&offer->inputs), &offer->facts.search);
 }
 
-static int write_conversion(struct share *share, const struct share_offer *offer, int fd, uint64_t *ret_size,
-			    struct gsym_diag *diag)
+/* Before and after the neighbours are read, so that what is recorded is what was converted. */
+static int prepare(struct share_offer *offer)
 {
-	struct cache_temp temp;
-	uint64_t size = 0;
-	int err = cache_temp_open(share->cache, &temp, diag);
-	if (err)
-		return err;
-	err = share_payload_write(temp.fd, &offer->key, offer->facts.id, offer->handle,
-				  text_span(&offer->portable), &size);
-	/* It is ours alone, so that no other process shortens it. */
-	void *at = err ? MAP_FAILED : file_map(temp.fd, size, MAP_PRIVATE);
-	if (!err && at == MAP_FAILED)
-		err = -errno;
+	const struct share_place place = {&offer->facts.search, offer->facts.directory,
+					  &offer->facts.files[SHARE_SOURCE].state};
+	int err = check_unchanged(offer);
+	if (!err && !offer->has_key)
+		err = share_facts_key(&offer->facts, offer->fds, &offer->key);
 	if (!err)
-		err = object_write(fd, &offer->key, OBJECT_CONVERSION, (struct span){at, (size_t)size}, true,
-				   share->trust, ret_size, diag);
-	if (at != MAP_FAILED)
-		munmap(at, (size_t)size);
-	cache_temp_close(share->cache, &temp);
-	return err;
-}
-
-static int write_failure(struct share *share, const struct share_offer *offer, int fd, uint64_t *ret_size,
-			 struct gsym_diag *diag)
-{
-	struct text_buf text = {0};
-	share_failure_write(&text, offer->message, text_span(&offer->portable));
-	int err = text.failed ? -ENOMEM
-			      : object_write(fd, &offer->key, OBJECT_FAILURE, text_span(&text), true,
-					     share->trust, ret_size, diag);
-	text_deinit(&text);
-	return err;
+		err = share_inputs_write(&place, text_span(&offer->inputs), &offer->portable);
+	return err ? err : check_unchanged(offer);
 }
 
 /* Whether the store has it meanwhile: then it is not sent. */
@@ -189,16 +175,8 @@ static bool exists(struct share *share, const char *name)
 	return !reply.err;
 }
 
-/* Whether an offer is kept for a store that is away: not for ever, and not by who ends. */
-static bool is_kept(const struct share *share, struct share_offer *offer, int err)
-{
-	bool is_away = err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -EREMOTEIO || err == -ENETDOWN;
-	return is_away && share->is_patient && !atomic_load(&share->stopping) &&
-	       (err == -ENETDOWN || ++offer->tries < TRIES_MAX);
-}
-
-/* Whether the store has it now, or it is to be given again. */
-static bool send_object(struct share *share, struct share_offer *offer, struct store_request *request)
+/* As of try_offer(). */
+static int send_object(struct share *share, struct store_request *request)
 {
 	struct store_reply reply;
 	store_do(share->store, request, PUT_MS, &reply);
@@ -206,18 +184,15 @@ static bool send_object(struct share *share, struct share_offer *offer, struct s
 		request->condition = STORE_ALWAYS;
 		store_do(share->store, request, PUT_MS, &reply);
 	}
-	if (reply.err == -EEXIST || reply.err == -EAGAIN) /* another host was first */
-		return true;
-	if (reply.err && reply.err != -ECANCELED && reply.err != -ENETDOWN)
+	if (reply.err == -EAGAIN) /* it raced with that of another host */
+		return -EEXIST;
+	if (reply.err && reply.err != -EEXIST && reply.err != -ECANCELED && reply.err != -ENETDOWN)
 		share_complain(share, reply.err == -EACCES ? COMPLAINT_FORBIDDEN : COMPLAINT_WRITING,
 			       request->name, *reply.text ? reply.text : strerror(-reply.err));
-	offer->again = is_kept(share, offer, reply.err);
-	if (!offer->again) /* who sees it counted finds the cause */
-		share_count(share, reply.err ? SHARE_DROPPED : SHARE_GIVEN);
-	return !reply.err || offer->again;
+	return reply.err;
 }
 
-static void give_object(struct share *share, struct share_offer *offer)
+static int give_object(struct share *share, struct share_offer *offer)
 {
 	char name[STORE_NAME_SIZE];
 	struct cache_temp temp;
@@ -232,99 +207,185 @@ static void give_object(struct share *share, struct share_offer *offer)
 	};
 	store_name(&offer->key, STORE_CONVERSION, name);
 	if (offer->may_exist && exists(share, name))
-		return;
+		return -EEXIST;
 	int err = cache_temp_open(share->cache, &temp, &diag);
 	if (!err) {
 		request.fd = temp.fd;
-		err = (offer->handle ? write_conversion : write_failure)(share, offer, temp.fd, &request.size,
-									 &diag);
-		if (!err && !send_object(share, offer, &request))
-			offer->lost = true;
+		err = share_object_write(share, temp.fd, &offer->key, offer->facts.id, offer->handle,
+					 offer->message, text_span(&offer->portable), &request.size, &diag);
+		if (!err)
+			err = send_object(share, &request);
+		else
+			share_complain(share, COMPLAINT_WRITING, name,
+				       *diag.text ? diag.text : strerror(-err));
 		cache_temp_close(share->cache, &temp);
 	}
-	if (!err)
-		return;
-	share_complain(share, COMPLAINT_WRITING, name, *diag.text ? diag.text : strerror(-err));
-	lose(share, offer);
+	return err;
 }
 
-/* For @err. It can never be given, rather than not now, when files have changed, or may be forged. */
-static void drop(struct share *share, struct share_offer *offer, int err)
-{
-	if (err == -ESTALE || err == -EPERM || err == -EBADMSG)
-		share_count(share, SHARE_DROPPED);
-	else
-		lose(share, offer);
-}
-
-/* Before and after the neighbours are read, so that what is recorded is what was converted. */
-static int prepare(struct share_offer *offer)
-{
-	const struct share_place place = {&offer->facts.search, offer->facts.directory,
-					  &offer->facts.files[SHARE_SOURCE].state};
-	int err = check_unchanged(offer);
-	if (!err && !offer->has_key)
-		err = share_facts_key(&offer->facts, offer->fds, &offer->key);
-	if (!err)
-		err = share_inputs_write(&place, text_span(&offer->inputs), &offer->portable);
-	return err ? err : check_unchanged(offer);
-}
-
-/* What would take too long when the daemon ends, or is not possible now. */
-static bool is_to_wait(struct share *share, const struct share_offer *offer)
+/* 0; -EEXIST: the store has it, and that is as good; -ENETDOWN: it is away; or why it cannot be given. */
+static int try_offer(struct share *share, struct share_offer *offer)
 {
 	struct store_abilities can;
 	store_abilities(share->store, &can);
-	return can.is_read_only || !store_is_up(share->store) ||
-	       (atomic_load(&share->stopping) && bytes_of(offer) > LAST_BYTES_MAX);
+	if (!store_is_up(share->store))
+		return -ENETDOWN;
+	int err = can.is_read_only ? -EACCES : prepare(offer);
+	return err ? err : give_object(share, offer);
 }
 
-static void give(struct share *share, struct share_offer *offer)
+/*
+ * Counts how it ended. The mark stays on what may be given another time; what has changed, or may be forged,
+ * never is.
+ */
+static void end_offer(struct share *share, struct share_offer *offer, int err)
 {
-	offer->again = !store_is_up(share->store) && is_kept(share, offer, -ENETDOWN);
-	if (offer->again)
+	if (!err || err == -EEXIST || err == -ESTALE || err == -EPERM || err == -EBADMSG)
+		mark(share, offer, false);
+	if (err != -EEXIST)
+		share_count(share,
+			    err ? SHARE_DROPPED : SHARE_GIVEN); /* who sees it counted finds the cause */
+	free_offer(share, offer, true);
+}
+
+int share_give_now(struct share *share, struct share_offer *offer)
+{
+	mark(share, offer, true);
+	int err = try_offer(share, offer);
+	end_offer(share, offer, err);
+	return err;
+}
+
+/* ---- The queue ---- */
+
+static bool add(struct share *share, struct share_offer *offer) REQUIRES(&share->lock)
+{
+	uint64_t bytes = bytes_of(offer);
+	if (share->is_stopping || (share->n_offers && (share->n_offers >= OFFERS_MAX ||
+						       share->offer_bytes + bytes > OFFER_BYTES_MAX)))
+		return false;
+	list_append(&share->offers, &offer->link);
+	share->n_offers++;
+	share->offer_bytes += bytes;
+	pthread_cond_signal(&share->changed);
+	return true;
+}
+
+void share_give(struct share *share, struct share_offer *offer)
+{
+	if (!offer)
 		return;
-	int err = is_to_wait(share, offer) ? -EAGAIN : prepare(offer);
-	if (err)
-		drop(share, offer, err);
-	else
-		give_object(share, offer);
+	mark(share, offer, true);
+	mutex_lock(&share->lock);
+	bool added = add(share, offer), stopping = share->is_stopping;
+	mutex_unlock(&share->lock);
+	if (added)
+		return;
+	if (!stopping)
+		share_complain(share, COMPLAINT_FULL_QUEUE, offer->facts.id, "too many wait to be given");
+	share_count(share, SHARE_DROPPED);
+	free_offer(share, offer, false);
+}
+
+/* Waits for the next, which stays counted until it is over. NULL when the daemon ends and no time is left. */
+static struct share_offer *next_offer(struct share *share)
+{
+	mutex_lock(&share->lock);
+	while (!share->is_stopping) {
+		const int64_t until = monotonic_ms() + AWAY_MS;
+		const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
+		if (list_empty(&share->offers))
+			mutex_wait(&share->lock, &share->changed);
+		else if (!store_is_up(share->store))
+			mutex_wait_until(&share->lock, &share->changed, &at);
+		else
+			break;
+	}
+	bool is_over = share->is_stopping && monotonic_ms() >= share->give_by;
+	struct list *first = is_over ? NULL : list_take(&share->offers);
+	mutex_unlock(&share->lock);
+	return first ? LIST_ENTRY(first, struct share_offer) : NULL;
+}
+
+/*
+ * Queues @offer, which was taken, again: it is to be given once the store is there. Its lease is not held
+ * until then, so that others may convert. False if the daemon ends, or after many tries.
+ */
+static bool put_back(struct share *share, struct share_offer *offer, int err)
+{
+	if (fault_of(err) != FAULT_NETWORK || (err != -ENETDOWN && ++offer->tries == TRIES_MAX))
+		return false;
+	mutex_lock(&share->lock);
+	bool kept = !share->is_stopping;
+	mutex_unlock(&share->lock);
+	if (!kept)
+		return false;
+	offer->may_exist = !offer->replaces;
+	share_lease_end(share, &offer->lease, true);
+	text_reset(&offer->portable);
+	mutex_lock(&share->lock);
+	list_append(&share->offers, &offer->link);
+	mutex_unlock(&share->lock);
+	return true;
+}
+
+static void serve_offer(struct share *share, struct share_offer *offer)
+{
+	const uint64_t bytes = bytes_of(offer);
+	mutex_lock(&share->lock);
+	const bool is_too_much = share->is_stopping && bytes > LAST_BYTES_MAX;
+	mutex_unlock(&share->lock);
+	int err = is_too_much ? -ECANCELED : try_offer(share, offer);
+	if (put_back(share, offer, err))
+		return;
+	end_offer(share, offer, err);
+	mutex_lock(&share->lock);
+	share->n_offers--;
+	share->offer_bytes -= bytes;
+	mutex_unlock(&share->lock);
 }
 
 /* ---- The thread ---- */
 
-void *share_giver(void *arg)
+static void *run_giver(void *arg)
 {
 	struct share *share = arg;
-	for (struct share_offer *offer; (offer = next_offer(share));) {
-		give(share, offer);
-		if (offer->again)
-			put_back(share, offer);
-		else
-			end(share, offer);
-	}
+	for (struct share_offer *offer; (offer = next_offer(share));)
+		serve_offer(share, offer);
 	return NULL;
 }
 
-void share_flush(struct share *share)
+int share_start(struct share *share)
 {
-	mutex_lock(&share->lock);
-	while (!atomic_load(&share->stopping) && (share->n_offers || share->n_holds))
-		mutex_wait(&share->lock, &share->idle);
-	mutex_unlock(&share->lock);
+	int err = thread_start(&share->giver, "give", run_giver, share);
+	share->has_thread = !err;
+	if (!err)
+		store_prepare(share->store);
+	return err;
 }
 
-void share_offers_free(struct share *share)
+void share_stop(struct share *share)
 {
+	const int64_t by = monotonic_ms() + STOP_MS;
 	struct list *at, all;
 	unsigned n = 0;
+	if (!share->has_thread)
+		return;
+	share->has_thread = false;
+	store_limit_waits(share->store, by);
+	mutex_lock(&share->lock);
+	share->is_stopping = true;
+	share->give_by = by;
+	pthread_cond_broadcast(&share->changed);
+	mutex_unlock(&share->lock);
+	pthread_join(share->giver, NULL);
 	list_init(&all);
 	mutex_lock(&share->lock);
 	list_splice(&all, &share->offers);
 	mutex_unlock(&share->lock);
 	for (; (at = list_take(&all)); n++) {
 		share_count(share, SHARE_DROPPED);
-		share_offer_free(share, LIST_ENTRY(at, struct share_offer));
+		free_offer(share, LIST_ENTRY(at, struct share_offer), false);
 	}
 	if (n)
 		log_info(share->log, "shared store '%s': %u conversions are not given yet",

@@ -1,38 +1,66 @@
 /*
- * share_object.h - the conversion of one object file in a store, for programs that end when they have it.
+ * share_object.h - what objects of a store hold (store_object.h): conversions and failures, written by the
+ * host that made them, and checked by one that takes them.
  *
- * @fd of each function is the object file of the request, which has no second file.
+ * A conversion is a file of the cache (handle.h) under the name "<id>-<40 hex>", the beginning of the key of
+ * the object, whose inputs are in the form of share_inputs.h, and whose notes name no neighbours, since these
+ * have other paths elsewhere. A failure is text: a line "gsymfs-failure 1", a line with the message, and
+ * inputs in the same form.
  */
 #ifndef STORE_SHARE_SHARE_OBJECT_H
 #define STORE_SHARE_SHARE_OBJECT_H
 
-#include "work/run/converter.h"
+#include "work/cache/failure_record.h"
+#include "work/run/convert_job.h"
+#include "store/share/share_facts.h"
 #include "store/share/share_parts.h"
-#include "store/client/store_key.h"
-
-/* What it is named after. 0; or as of share_facts_key(). */
-int share_object_key(const struct converter *converter, const struct convert_request *request, int fd,
-		     struct store_key *ret);
 
 /*
- * Takes it, and nothing else is done: nothing is converted, and nothing is put into the cache but temporary
- * files.
+ * Writes the object of @key to @fd, which is empty.
  *
- * @reply: how the store answered
- * @ret:   one reference; its inputs are in the portable form
+ * @id:       of the image
+ * @handle:   the conversion; NULL: a failure, whose message is @message
+ * @inputs:   in the form of share_inputs.h
+ * @ret_size: of the object
  *
- * 0; -EIO with the message in @diag if the store has a failure; or as of struct store_reply and
- * share_found_check().
+ * 0; -EFAULT if the file of @handle was truncated; or as of object_write().
  */
-int share_object_take(const struct converter *converter, const struct convert_request *request, int fd,
-		      struct store_reply *reply, struct handle **ret, struct gsym_diag *diag);
+int share_object_write(struct share *share, int fd, const struct store_key *key, const char *id,
+		       const struct handle *handle, const char *message, struct span inputs,
+		       uint64_t *ret_size, struct gsym_diag *diag);
+
+enum { SHARED_FAILURE_MAX = 17 << 20 /* bytes of its payload; see INPUTS_MAX */ };
+
+/* An object that the store has sent. Zero-initialise but for copy.fd, which is -1. */
+struct share_found {
+	struct cache_temp copy;          /* the process that received it can write to what it received */
+	struct handle *handle;           /* the conversion; NULL: a failure */
+	char message[FAILURE_TEXT_SIZE]; /* of that */
+	struct text_buf inputs, notes;   /* as in the cache */
+	bool alone;                      /* it depends on no neighbours */
+};
+
+void share_found_deinit(struct share_found *found, struct cache *cache);
+
+/* The most bytes that an object of the files may have here. */
+uint64_t share_found_size_max(const struct share_facts *facts, const struct cache *cache);
 
 /*
- * @handle, an entry of the cache, to be given, instead of what the store has if that is of no use to a host.
+ * Checks the object of @key in @fd.
  *
- * 0; -EEXIST if the store has it, checked as by a host that takes it; or as of share_object_take().
+ * @reply: with which it came
+ *
+ * 0; -EBADMSG, -EPROTO, -EPERM as of object_check(); -ESTALE if neighbours are others here; -EXDEV if this
+ * host searches elsewhere; -ETIME if it is a failure that is too old; or the errno of this machine.
  */
-int share_object_offer(const struct converter *converter, const struct convert_request *request, int fd,
-		       struct handle *handle, struct share_offer **ret, struct gsym_diag *diag);
+int share_found_check(struct share_found *found, struct share *share, const struct share_facts *facts,
+		      const struct store_key *key, int fd, const struct store_reply *reply,
+		      struct gsym_diag *diag);
+
+/*
+ * Makes it the outcome of @job, whose worker has ended. 0; -ESTALE if the object file has changed; -ENOMEM;
+ * or the errno of the cache.
+ */
+int share_found_adopt(struct share_found *found, struct convert_job *job);
 
 #endif

@@ -3,10 +3,8 @@
 #define STORE_SHARE_SHARE_PARTS_H
 
 #include "work/cache/cache.h"
-#include "work/cache/file_state.h"
 #include "work/os/mutex.h"
 #include "store/client/store.h"
-#include "store/client/store_key.h"
 #include "store/client/store_trust.h"
 #include "gsym/base/list.h"
 
@@ -31,10 +29,9 @@ struct share {
 	struct store *store;
 	struct store_trust *trust;
 	struct store_counters counters;
-	struct cache *cache; /* borrowed */
+	struct cache *cache; /* borrowed, as is @log */
 	const struct log *log;
 	unsigned wait_ms;
-	bool is_patient; /* offers are kept while the store is away */
 	/* How much longer than usual conversions take here, as processors are busy: SHARE_PACE is once. */
 	atomic_uint pace;
 	atomic_bool complained[COMPLAINTS];
@@ -43,14 +40,11 @@ struct share {
 	struct list offers GUARDED_BY(&lock); /* as they came */
 	unsigned n_offers GUARDED_BY(&lock);  /* with the one that is under way, */
 	uint64_t offer_bytes GUARDED_BY(&lock);
-	struct list holds GUARDED_BY(&lock); /* leases that are held */
-	unsigned n_holds GUARDED_BY(&lock);  /* with the one that its thread is at */
-	pthread_cond_t given, held;          /* something was added to either list, or it is over */
-	pthread_cond_t idle;                 /* all offers are given, or all leases are gone */
-	atomic_bool stopping;
-	_Atomic int64_t give_by; /* when it is: offers are given until then, of monotonic_ms() */
-	bool has_threads;
-	pthread_t giver, holder;
+	bool is_stopping GUARDED_BY(&lock);
+	int64_t give_by GUARDED_BY(&lock); /* when it is: offers are given until then, of monotonic_ms() */
+	pthread_cond_t changed;            /* there is an offer, or it is over */
+	bool has_thread;
+	pthread_t giver;
 };
 
 /* Says @text of the object @name once of each kind, and in the debugging log from then on. */
@@ -60,27 +54,5 @@ static inline void share_count(struct share *share, enum share_result result)
 {
 	atomic_fetch_add_explicit(&share->counters.shares[result], 1, memory_order_relaxed);
 }
-
-enum { SHARE_STOP_MS = 5000, SHARE_RELEASE_MS = 250 };
-
-/* The threads that give, and that renew leases. 0 or a negative errno. */
-int share_start(struct share *share);
-/*
- * Gives what is queued, for SHARE_STOP_MS at most, and then deletes the leases that are held, for
- * SHARE_RELEASE_MS. What is left is given when it is asked for again, see cache_mark().
- */
-void share_stop(struct share *share);
-void share_close(struct share *share); /* NULL is allowed */
-
-/* What result_store.h says of again() and give(). */
-struct share_offer *share_again(const struct converter *converter, const struct convert_request *request,
-				struct handle *handle);
-void share_give(struct share *share, struct share_offer *offer);
-
-/*
- * Waits until all that was queued is given, or dropped, and all leases are gone: no turn may be under way.
- * For programs that end when they are done.
- */
-void share_flush(struct share *share);
 
 #endif

@@ -1,4 +1,4 @@
-#include "store/share/share_turn.h"
+#include "store/share/share.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,11 +9,7 @@
 #include "work/cache/publish.h"
 #include "work/os/monotonic.h"
 #include "work/run/run_slots.h"
-#include "store/share/share.h"
-#include "store/share/share_found.h"
-#include "store/share/share_hold.h"
-#include "store/share/share_inputs.h"
-#include "store/share/share_offer.h"
+#include "store/share/share_give.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
 
@@ -22,22 +18,22 @@ enum {
 	PATIENCE = 10,
 	USUAL = 2, /* a conversion takes so many times as long as predicted where processors are not busy */
 	PACES = 4, /* of about so many conversions the pace is the mean */
+	TAKE_MS = 3600 * 1000, /* without a conversion; limits of the transfer end it long before */
 };
 
 struct share_turn {
 	struct share_facts facts;
 	bool has_key;
 	struct store_key key;
-	char name[STORE_NAME_SIZE], lease_name[STORE_NAME_SIZE];
+	char name[STORE_NAME_SIZE];
 	unsigned store_ms; /* that the store may still be waited for, by all requests together */
 	int64_t until;     /* and until when, while it is */
 
-	struct lease lease;
+	struct share_lease lease;
 	bool has_lease;   /* it was begun */
 	bool waited;      /* for another host, */
 	int64_t began;    /* the first look for it */
 	int64_t patience; /* until this time at most, whatever the store says of its lease */
-	struct share_hold *hold;
 
 	struct store_call *call; /* looks for the conversion; NULL: nothing is under way */
 	struct cache_temp got;   /* what it receives */
@@ -84,7 +80,7 @@ static int make_key(struct share_turn *turn, const struct convert_job *job)
 		return err;
 	turn->has_key = true;
 	store_name(&turn->key, STORE_CONVERSION, turn->name);
-	store_name(&turn->key, STORE_LEASE, turn->lease_name);
+	store_name(&turn->key, STORE_LEASE, turn->lease.name);
 	return 0;
 }
 
@@ -259,8 +255,8 @@ static void begin_lease(struct share *share, struct share_turn *turn, const stru
 	struct store_abilities can;
 	store_abilities(share->store, &can);
 	bool has_leases = !can.is_read_only && can.has_leases;
-	turn->lease.seed = (unsigned)(monotonic_ms() * 7919 + getpid());
-	lease_begin(&turn->lease, has_leases, predict(job));
+	turn->lease.state.seed = (unsigned)(monotonic_ms() * 7919 + getpid());
+	lease_begin(&turn->lease.state, has_leases, predict(job));
 	turn->has_lease = true;
 }
 
@@ -269,40 +265,33 @@ static void look_at_lease(struct share *share, struct share_turn *turn, struct c
 	struct store_reply reply = {.err = -ETIMEDOUT};
 	const struct store_request request = {
 		.operation = STORE_HEAD,
-		.name = turn->lease_name,
+		.name = turn->lease.name,
 		.fd = -1,
 	};
 	struct store_call *call = store_start(share->store, &request, &reply.err);
 	if (call)
 		await(turn, job, call, &reply);
 	store_call_end(call);
-	lease_note_head(&turn->lease, reply.err, reply.now, reply.modified, reply.etag);
+	lease_note_head(&turn->lease.state, reply.err, reply.now, reply.modified, reply.etag);
 }
 
 /* When there is no answer in time the conversion begins, and the lease is ours if it comes to be. */
 static void take_lease(struct share *share, struct share_turn *turn, struct convert_job *job)
 {
 	struct store_reply reply;
-	struct store_call *call = share_lease_begin(share, turn->lease_name, &turn->lease);
-	if (call && await(turn, job, call, &reply)) {
+	share_lease_ask(share, &turn->lease);
+	if (turn->lease.call && await(turn, job, turn->lease.call, &reply))
 		share_lease_note(share, &turn->lease, &reply);
-		store_call_end(TAKE(call));
-	}
-	if (call || turn->lease.held)
-		turn->hold = share_hold_new(share, turn->lease_name, &turn->lease, call);
 }
 
-/* It is converted without an answer of the store: other hosts are to know, if the store comes to it. */
+/* Takes the lease although the store is not waited for any longer, so that other hosts do not convert too. */
 static void announce(struct share *share, struct share_turn *turn, const struct convert_job *job)
 {
 	if (turn->has_lease)
 		return;
 	begin_lease(share, turn, job);
-	struct store_call *call = turn->lease.step == LEASE_TAKE
-					  ? share_lease_begin(share, turn->lease_name, &turn->lease)
-					  : NULL;
-	if (call)
-		turn->hold = share_hold_new(share, turn->lease_name, &turn->lease, call);
+	if (turn->lease.state.step == LEASE_TAKE)
+		share_lease_ask(share, &turn->lease);
 }
 
 /* The conversion is not there: who converts it? */
@@ -310,18 +299,20 @@ static enum share_step ask_for_turn(struct share *share, struct share_turn *turn
 {
 	if (!turn->has_lease)
 		begin_lease(share, turn, job);
-	if (turn->lease.step == LEASE_LOOK)
+	if (turn->lease.state.step == LEASE_LOOK)
 		look_at_lease(share, turn, job);
-	if (turn->lease.step == LEASE_TAKE || turn->lease.step == LEASE_TAKE_OVER)
+	if (turn->lease.state.step == LEASE_TAKE || turn->lease.state.step == LEASE_TAKE_OVER)
 		take_lease(share, turn, job);
-	if (turn->lease.step != LEASE_LOOK || (turn->waited && monotonic_ms() >= turn->patience))
+	if (turn->lease.state.step != LEASE_LOOK || (turn->waited && monotonic_ms() >= turn->patience))
 		return SHARE_CONVERT;
 	if (!turn->waited)
 		atomic_fetch_add_explicit(&share->counters.leases_waited, 1, memory_order_relaxed);
 	turn->waited = true;
 	job_fail(job->out, VERDICT_ELSEWHERE, -EAGAIN);
 	int64_t left = turn->patience - monotonic_ms();
-	job->out->wait_ms = turn->lease.wait_ms < left ? turn->lease.wait_ms : left > 0 ? (unsigned)left : 0;
+	job->out->wait_ms = turn->lease.state.wait_ms < left ? turn->lease.state.wait_ms
+			    : left > 0                       ? (unsigned)left
+							     : 0;
 	return SHARE_ELSEWHERE;
 }
 
@@ -356,10 +347,10 @@ static enum share_step attempt(struct share *share, struct share_turn *turn, str
 	case LOOK_REFUSED: return SHARE_CONVERT;
 	case LOOK_ABSENT: break;
 	}
-	bool was_ours = turn->hold;
+	bool was_ours = share_lease_is_ours(&turn->lease);
 	enum share_step step = was_ours ? SHARE_CONVERT : ask_for_turn(share, turn, job);
 	/* Another host may have given it, and let go of its lease, since it was looked for. */
-	return turn->lease.held && turn->hold && !was_ours ? attempt(share, turn, job) : step;
+	return turn->lease.state.held && !was_ours ? attempt(share, turn, job) : step;
 }
 
 static enum share_step take_or_wait(struct convert_job *job, struct share_turn **ret_turn)
@@ -458,11 +449,12 @@ static struct share_offer *make_offer(const struct convert_job *job, struct shar
 	offer->may_exist = turn->call;
 	offer->replaces = turn->replaces;
 	memcpy(offer->etag, turn->etag, sizeof(offer->etag));
-	offer->hold = TAKE(turn->hold);
+	offer->lease = turn->lease;
+	turn->lease = (struct share_lease){.call = NULL};
 	return offer;
 }
 
-void share_turn_end(struct share *share, struct share_turn *turn)
+static void end_turn(struct share *share, struct share_turn *turn)
 {
 	if (!turn)
 		return;
@@ -471,9 +463,66 @@ void share_turn_end(struct share *share, struct share_turn *turn)
 	share_count(share, turn->result);
 	end_call(share, turn);
 	share_found_deinit(&turn->found, share->cache);
-	share_hold_end(share, turn->hold);
+	share_lease_end(share, &turn->lease, false);
 	share_facts_deinit(&turn->facts);
 	free(turn);
+}
+
+/* ---- Without a conversion ---- */
+
+/* Both are to be freed in any case. */
+static int make_facts(const struct converter *converter, const struct convert_request *request, int fd,
+		      struct share_facts *ret, struct store_key *ret_key)
+{
+	const struct convert_job job = {.converter = converter, .request = request};
+	const int fds[SHARE_FILES] = {fd, -1};
+	int err = share_facts_make(&job, ret);
+	return err ? err : share_facts_key(ret, fds, ret_key);
+}
+
+int share_key(const struct converter *converter, const struct convert_request *request, int fd,
+	      struct store_key *ret)
+{
+	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
+	return make_facts(converter, request, fd, &facts, ret);
+}
+
+static int receive(struct share *share, const struct share_facts *facts, const struct store_key *key,
+		   struct store_reply *reply, struct share_found *found, struct gsym_diag *diag)
+{
+	char name[STORE_NAME_SIZE];
+	struct cache_temp got;
+	int err = cache_temp_open(share->cache, &got, diag);
+	if (err)
+		return err;
+	store_name(key, STORE_CONVERSION, name);
+	const struct store_request request = {.operation = STORE_GET,
+					      .name = name,
+					      .fd = got.fd,
+					      .size = share->cache->limit,
+					      .object = true};
+	store_do(share->store, &request, TAKE_MS, reply);
+	err = reply->err ? reply->err : share_found_check(found, share, facts, key, got.fd, reply, diag);
+	cache_temp_close(share->cache, &got);
+	return err;
+}
+
+int share_take(const struct converter *converter, const struct convert_request *request, int fd,
+	       struct store_reply *reply, struct handle **ret, struct gsym_diag *diag)
+{
+	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
+	struct share_found found = {.copy = CACHE_TEMP_NONE};
+	struct store_key key;
+	*reply = (struct store_reply){.err = 0};
+	int err = make_facts(converter, request, fd, &facts, &key);
+	if (!err)
+		err = receive(converter->share, &facts, &key, reply, &found, diag);
+	if (!err && !found.handle)
+		err = diag_set(diag, -EIO, "%s", found.message);
+	if (!err)
+		*ret = TAKE(found.handle);
+	share_found_deinit(&found, converter->share->cache);
+	return err;
 }
 
 /* ---- The store as its clients see it ---- */
@@ -507,7 +556,7 @@ const struct result_store share_store = {
 	.has_arrived = has_arrived,
 	.adopt = adopt,
 	.offer = make_offer,
-	.end = share_turn_end,
+	.end = end_turn,
 	.hurry = hurry,
 	.again = share_again,
 	.give = share_give,

@@ -136,10 +136,10 @@ static double exponential(double mean)
 struct image {
 	float mib; /* of debug data */
 	uint8_t version;
-	bool stored;    /* a conversion of this version */
-	bool converted; /* some host did, whether or not it is stored yet */
-	bool leased;    /* the lease in the store: */
-	double renewed; /* ms */
+	bool stored;      /* a conversion of this version */
+	bool converted;   /* some host did, whether or not it is stored yet */
+	bool leased;      /* the lease in the store: */
+	double leased_at; /* ms */
 	unsigned tag;
 };
 
@@ -193,7 +193,6 @@ enum kind {
 	EV_LEASE,     /* the answer to a conditional PUT */
 	EV_LOOK,      /* the time has come to look again */
 	EV_HEAD,      /* the answer to HEAD */
-	EV_RENEW,     /* our lease */
 	EV_TAKEN,     /* a conversion was transferred */
 	EV_CONVERTED, /* ours is ready */
 	EV_GIVEN,     /* and has been published */
@@ -383,8 +382,6 @@ static void convert(struct task *task)
 		return;
 	}
 	after(log_normal(task->predicted_ms, 0.4), EV_CONVERTED, task);
-	if (task->lease.held)
-		after(lease_renew_ms(&task->lease), EV_RENEW, task);
 }
 
 static void send_get(struct task *task)
@@ -468,16 +465,15 @@ static void on_lease(struct task *task)
 	bool granted = over ? image->leased && strcmp(tag, task->lease.etag) == 0 : !image->leased;
 	if (granted) {
 		image->leased = true;
-		image->renewed = now;
+		image->leased_at = now;
 		task->tag = ++image->tag;
-		tag_text(task->tag, tag);
 		COUNT(taken_over, over);
 	}
 	if (task->converting) { /* the hedge was faster */
 		task->lease.held = granted;
 		return;
 	}
-	lease_note_put(&task->lease, granted ? 0 : -EEXIST, tag);
+	lease_note_put(&task->lease, granted ? 0 : -EEXIST);
 	step_lease(task);
 }
 
@@ -487,19 +483,8 @@ static void on_head(struct task *task)
 	char tag[ETAG_MAX];
 	tag_text(image->tag, tag);
 	lease_note_head(&task->lease, image->leased ? 0 : -ENOENT, (int64_t)(now / 1000),
-			(int64_t)(image->renewed / 1000), tag);
+			(int64_t)(image->leased_at / 1000), tag);
 	step_lease(task);
-}
-
-static void on_renew(struct task *task)
-{
-	struct image *image = &images[task->image];
-	if (!task->lease.held || !image->leased || image->tag != task->tag)
-		return;
-	COUNT(put, 1);
-	image->renewed = now;
-	task->tag = ++image->tag;
-	after(lease_renew_ms(&task->lease), EV_RENEW, task);
 }
 
 static void on_converted(struct task *task)
@@ -573,7 +558,6 @@ static void on_task(enum kind kind, struct task *task)
 	case EV_LEASE: on_lease(task); return;
 	case EV_LOOK: send_get(task); return;
 	case EV_HEAD: on_head(task); return;
-	case EV_RENEW: on_renew(task); return;
 	case EV_TAKEN:
 		if (!task->converted)
 			on_taken(task);

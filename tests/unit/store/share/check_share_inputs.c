@@ -13,7 +13,6 @@
 #include "tests/lib/unit.h"
 #include "work/types/packed_name.h"
 #include "work/run/inputs.h"
-#include "store/share/share_payload.h"
 
 enum { PATH_SIZE = 128, HOSTS = 2 };
 
@@ -242,22 +241,4 @@ TEST_WITH(test_damaged, set_up, tear_down)
 		assert_true(err == -EBADMSG || (err == -EXDEV && i == 1));
 	}
 	text_deinit(&whole);
-}
-
-TEST(test_failures)
-{
-	char message[16];
-	struct text_buf text = {0};
-	struct span inputs;
-	share_failure_write(&text, "no\nsection\x1b", (struct span){(const uint8_t *)"- s:/x\n", 7});
-	assert_int_equal(share_failure_read(text_span(&text), message, sizeof(message), &inputs), 0);
-	assert_string_equal(message, "no section?");
-	assert_int_equal(inputs.size, 7);
-	assert_int_equal(share_failure_read(text_span(&text), message, 3, &inputs), 0);
-	assert_string_equal(message, "no");
-	for (size_t n = 0; n < text.n - 7; n++)
-		assert_int_equal(share_failure_read((struct span){(uint8_t *)text.v, n}, message,
-						    sizeof(message), &inputs),
-				 -EBADMSG);
-	text_deinit(&text);
 }

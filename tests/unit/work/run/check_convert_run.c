@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/share/share_turn.h"
 #include "work/run/convert_run.h"
 #include "work/run/debuginfod.h"
 #include "work/run/run_slots.h"

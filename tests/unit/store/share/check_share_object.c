@@ -1,7 +1,6 @@
 /* Objects that a store has sent: how old a failure may be, how large an object, and whose fault it is. */
 
-#include "store/share/share_found.h"
-#include "store/share/share_payload.h"
+#include "store/share/share_object.h"
 #include "store/client/store_object.h"
 #include "gsym/base/text_buf.h"
 #include "tests/lib/unit.h"
@@ -58,23 +57,22 @@ static int teardown(void **state)
 /* Makes it an object with a failure of @message. */
 static void put_failure(struct fixture *f, const char *message)
 {
-	struct text_buf text = {0};
-	share_failure_write(&text, message, (struct span){0});
 	assert_int_equal(ftruncate(f->fd, 0), 0);
-	assert_int_equal(object_write(f->fd, &f->key, OBJECT_FAILURE, text_span(&text), false, NULL,
-				      &f->reply.size, NULL),
+	assert_int_equal(share_object_write(&f->share, f->fd, &f->key, "0102", NULL, message,
+					    (struct span){0}, &f->reply.size, NULL),
 			 0);
-	text_deinit(&text);
+	struct object_trailer trailer;
+	assert_int_equal(object_read_trailer(f->fd, f->reply.size, &trailer, NULL), 0);
+	if (trailer.flags)
+		assert_int_equal(object_inflate(f->fd, f->reply.size, UINT32_MAX, NULL), 0);
+	f->reply.size = trailer.size + OBJECT_TRAILER;
 }
 
 /* The size of its payload, in bytes. */
-static size_t failure_size(const char *message)
+static size_t failure_size(struct fixture *f, const char *message)
 {
-	struct text_buf text = {0};
-	share_failure_write(&text, message, (struct span){0});
-	size_t size = text_span(&text).size;
-	text_deinit(&text);
-	return size;
+	put_failure(f, message);
+	return (size_t)f->reply.size - OBJECT_TRAILER;
 }
 
 /* 0 if the object is believed, with its message. */
@@ -126,6 +124,15 @@ TEST(failures_grow_old)
 	}
 }
 
+/* A message is one line that can be printed. */
+TEST(messages)
+{
+	struct fixture *f = *state;
+	f->reply.now = f->reply.modified = 1000;
+	put_failure(f, "no\nsection\x1b");
+	assert_int_equal(check(f, "no section?"), 0);
+}
+
 /* What cannot be read, or written here, is not the object's fault. */
 TEST(faults_of_this_machine)
 {
@@ -164,8 +171,8 @@ TEST(damaged_objects)
 	assert_int_equal(check(f, NULL), -EBADMSG);
 	char *longest = calloc(1, SHARED_FAILURE_MAX + 1);
 	memset(longest, 'x', SHARED_FAILURE_MAX);
-	longest[SHARED_FAILURE_MAX - failure_size("")] = 0;
-	assert_int_equal(failure_size(longest), SHARED_FAILURE_MAX);
+	longest[SHARED_FAILURE_MAX - failure_size(f, "")] = 0;
+	assert_int_equal(failure_size(f, longest), SHARED_FAILURE_MAX);
 	put_failure(f, longest);
 	assert_int_equal(check(f, NULL), 0);
 	longest[strlen(longest)] = 'x';

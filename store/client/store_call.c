@@ -1,14 +1,94 @@
-/* What a result means: for the counters, the breaker, and what the server is known to be able to do. */
+/*
+ * Requests in the queue and at their end, and what a result means: for the counters, the breaker, and what
+ * the server is known to be able to do.
+ */
 #include "store/client/store_call.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "gsym/base/invariant.h"
+#include "store/client/lease.h"
 #include "gsym/base/fault.h"
 
 enum { READ_ONLY_MS = 600000, PROBE_AGAIN_MS = 60000 };
+
+/* ---- What is kept ---- */
+
+static void free_store(struct store *store)
+{
+	if (store->wake_fd >= 0)
+		close(store->wake_fd);
+	pthread_cond_destroy(&store->ended);
+	mutex_destroy(&store->lock);
+	free(store->program);
+	free(store);
+}
+
+void store_release(struct store *store)
+{
+	if (atomic_fetch_sub(&store->refs, 1) == 1)
+		free_store(store);
+}
+
+void store_call_free(struct store_call *call)
+{
+	if (call->fd >= 0)
+		close(call->fd);
+	if (call->event >= 0)
+		close(call->event);
+	if (call->store)
+		store_release(call->store);
+	free(call);
+}
+
+/* ---- The queue ---- */
+
+void store_enqueue(struct store *store, struct store_call *call)
+{
+	call->next = NULL;
+	*store->last = call;
+	store->last = &call->next;
+}
+
+void store_remove(struct store *store, struct store_call *call)
+{
+	struct store_call **at = &store->first;
+	while (*at != call) {
+		invariant(*at);
+		at = &(*at)->next;
+	}
+	*at = call->next;
+	if (!*at)
+		store->last = at;
+}
+
+struct store_call *store_dequeue(struct store *store)
+{
+	struct store_call *call = store->first;
+	if (call)
+		store_remove(store, call);
+	return call;
+}
+
+bool store_is_overdue(const struct flight *flight, int64_t now)
+{
+	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
+}
+
+bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now)
+{
+	if (now - store->prompt < LEASE_HEDGE_MS || flight->sent < store->late)
+		return false;
+	store->late = now;
+	return true;
+}
+
+/* ---- Results ---- */
 
 static enum store_result result_of(int err)
 {
@@ -125,6 +205,8 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 	store->n_calls--;
 	pthread_cond_broadcast(&store->ended);
 	eventfd_write(call->event, 1); /* the counter cannot be full */
+	if (call->is_detached)
+		store_call_free(call);
 }
 
 void store_call_failed(struct store *store, struct store_call *call, int err, const char *text, bool is_news)

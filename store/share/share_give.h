@@ -1,10 +1,11 @@
-/* share_offer.h - a conversion or a failure that is to be given to the store. */
-#ifndef STORE_SHARE_SHARE_OFFER_H
-#define STORE_SHARE_SHARE_OFFER_H
+/*
+ * share_give.h - conversions and failures that are to be given to the store, and the thread that gives them.
+ */
+#ifndef STORE_SHARE_SHARE_GIVE_H
+#define STORE_SHARE_SHARE_GIVE_H
 
-#include "work/cache/failure_record.h"
-#include "store/share/share_facts.h"
-#include "store/share/share_hold.h"
+#include "store/share/share_lease.h"
+#include "store/share/share_object.h"
 
 struct share_offer {
 	struct list link; /* in share.offers */
@@ -19,14 +20,12 @@ struct share_offer {
 	bool may_exist;             /* the store did not say whether it has it */
 	bool replaces;              /* what the store has is of no use */
 	char etag[STORE_ETAG_SIZE]; /* of that; "": none */
-	struct share_hold *hold;    /* the lease; NULL: none */
-	bool lost;                  /* it could not be given, */
-	bool again;                 /* or not now, */
-	unsigned tries;             /* and how often it was tried so far */
+	struct share_lease lease;   /* of this host, or none */
+	unsigned tries;             /* so far */
 };
 
 /*
- * @facts: are taken over,
+ * @facts:  are taken over,
  * @fds:    are duplicated; negative: none
  * @handle: NULL: a failure
  * @inputs: see inputs.h; copied. They may be those in the file of @handle
@@ -35,12 +34,13 @@ struct share_offer {
  */
 struct share_offer *share_offer_new(struct share_facts *facts, const int fds[static SHARE_FILES],
 				    struct handle *handle, struct span inputs);
-/* One that is in no queue; its lease ends. NULL is ignored. */
-void share_offer_free(struct share *share, struct share_offer *offer);
 
-/* The thread that gives. */
-void *share_giver(void *share);
-/* After it has ended. */
-void share_offers_free(struct share *share);
+/* What result_store.h says of again(), give(), start() and stop(). */
+struct share_offer *share_again(const struct converter *converter, const struct convert_request *request,
+				struct handle *handle);
+void share_give(struct share *share, struct share_offer *offer);
+int share_start(struct share *share);
+/* What is not given within five seconds is given when it is asked for again, see cache_mark(). */
+void share_stop(struct share *share);
 
 #endif
