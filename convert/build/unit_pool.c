@@ -162,6 +162,8 @@ int builder_keep_record(struct unit_builder *b, struct func_record *r)
 	if (!budget_memory(&b->unit.budget, ACCOUNT_RECORDS, sizeof(*r)))
 		return 0;
 	fit_scratch(b);
+	if (r->kind == RECORD_LINES && !b->rows.n)
+		return 0; /* rows are all that it is for */
 	r->n_rows = (uint32_t)b->rows.n;
 	r->n_inlines = (uint32_t)b->inlines.n;
 	r->n_ranges = (uint32_t)b->inline_ranges.n;

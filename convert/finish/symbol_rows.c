@@ -9,12 +9,15 @@
  */
 #include "convert/finish/finalize.h"
 
+#include "gsym/base/invariant.h"
+
 #include <string.h>
 
 int symbol_rows_take(record_vec *records, record_vec *offers)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < records->n; i++) {
+		invariant(records->v[i].kind != RECORD_LINES || records->v[i].n_rows);
 		if (records->v[i].kind != RECORD_LINES)
 			records->v[kept++] = records->v[i];
 		else if (vec_push(offers, records->v[i]))

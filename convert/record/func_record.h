@@ -19,7 +19,7 @@ enum record_kind {
 	RECORD_LABEL,  /* STT_NOTYPE: used only where nothing else covers the address */
 	RECORD_FOLDED, /* a function the linker folded into another of the same range (ICF): kept only by
 			  merging it into that one */
-	RECORD_LINES,  /* no function: rows for a function that starts here and has none */
+	RECORD_LINES,  /* no function: rows, one at least, for a function that starts here and has none */
 };
 
 struct func_record {
