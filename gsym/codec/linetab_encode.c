@@ -174,9 +174,16 @@ static uint8_t special_op(struct deltas d, int64_t line_delta, uint32_t addr_del
 }
 
 /*
- * AdvanceLine makes no row, so that a special opcode may follow it, which takes a byte less than AdvancePC.
- * LLVM's encoder never does that; @compact tables do.
+ * The special opcode, or 0, after an AdvanceLine, which makes no row, to @line: that takes a byte less than
+ * AdvancePC. LLVM's encoder never does that; compact tables do. In between the line is @line - d.min, which
+ * strict readers want to be a line, too.
  */
+static uint8_t op_after_advance(struct deltas d, uint32_t line, uint32_t addr_delta)
+{
+	int64_t between = (int64_t)line - d.min;
+	return between >= 0 && between <= UINT32_MAX ? special_op(d, d.min, addr_delta) : 0;
+}
+
 static uint8_t *put_row(uint8_t *at, struct deltas d, const struct gsym_row *row, const struct gsym_row *prev,
 			bool compact)
 {
@@ -192,7 +199,7 @@ static uint8_t *put_row(uint8_t *at, struct deltas d, const struct gsym_row *row
 		return at;
 	}
 	if (line_delta) {
-		op = compact ? special_op(d, d.min, addr_delta) : 0;
+		op = compact ? op_after_advance(d, row->line, addr_delta) : 0;
 		*at++ = LineOp_AdvanceLine;
 		at = put_sleb(at, op ? line_delta - d.min : line_delta);
 	}

@@ -162,6 +162,21 @@ TEST(compact_rows)
 		       BYTES(0x00, 0x0e, 0x0a, 0x04, 0x13, 0x03, 0x0e, 0xf4, 0x00));
 }
 
+/* Before the special opcode of delta 5 AdvanceLine would lead to line -5, or beyond 32 bits. */
+TEST(compact_rows_stay_in_32_bits)
+{
+	struct table *t = *state;
+	expect_compact(t, ROWS({0, 1, 10}, {1, 1, 15}, {2, 1, 21}, {3, 1, 0}),
+		       BYTES(0x05, 0x06, 0x0a, 0x02, 0x00, 0x06, 0x07, 0x03, 0x6b, 0x02, 0x01, 0x00));
+	expect_compact(t, ROWS({0, 1, 30}, {1, 1, 25}, {2, 1, 19}, {3, 1, UINT32_MAX}),
+		       BYTES(0x7a, 0x7b, 0x1e, 0x02, 0x00, 0x07, 0x06, 0x03, 0xec, 0xff, 0xff, 0xff, 0x0f,
+			     0x02, 0x01, 0x00));
+	static const uint8_t strays[] = {0x05, 0x06, 0x0a, 0x03, 0x71, 0x06, 0x00}; /* 10 -15 +5 */
+	struct gsym_diag diag;
+	assert_int_equal(decode(t, cursor_new(strays, sizeof(strays), false), 0, &diag), -EBADMSG);
+	assert_words(&diag, "outside 32 bits between two rows");
+}
+
 /* Deltas 0 and 20 occur once each: the lower window wins. */
 TEST(first_window_wins_a_tie)
 {
