@@ -82,7 +82,7 @@ static int fill_records(struct conversion *c, struct gsym_writer *writer, struct
 	if (!c->options->version && writer->version == 1)
 		writer_choose_version(writer, UINT32_MAX);
 	omit_records(&c->records, c->options);
-	return emit_records(&c->records, &c->pool, c->threads, writer, diag);
+	return emit_records(&c->records, &c->pool, c->threads, writer, &c->warnings, diag);
 }
 
 static int write_records(struct conversion *c, struct output *out, struct convert_summary *summary,

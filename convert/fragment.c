@@ -374,7 +374,7 @@ static int write_part(struct fragment *f, struct convert_fragment *ret)
 	if (err)
 		return err;
 	writer_limit(writer, (conversion_input(part) + BUDGET_ALWAYS) * BUDGET_OUTPUT);
-	err = emit_records(&part->records, &part->pool, 1, writer, NULL);
+	err = emit_records(&part->records, &part->pool, 1, writer, &part->warnings, NULL);
 	if (!err)
 		err = writer_layout(writer, &layout, NULL);
 	if (!err)

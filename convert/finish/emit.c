@@ -14,6 +14,7 @@
 #include "gsym/base/parallel.h"
 #include "gsym/write/writer.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -34,6 +35,8 @@ struct emitter {
 	char *text;               /* of the first string in the table */
 	uint64_t first;           /* its offset */
 	struct gsym_func *merged; /* the merged functions of all records */
+	pthread_mutex_t lock;
+	struct warnings *warnings; /* guarded by lock */
 };
 
 static size_t chunks(size_t n, size_t chunk)
@@ -261,6 +264,35 @@ static int get_function(void *user, size_t index, struct gsym_func *ret)
 	return 0;
 }
 
+/*
+ * Leaves out a part of a record that the encoder refuses, whatever producer made it: a function that breaks a
+ * rule of the format costs nothing else.
+ */
+static void leave_out(void *user, size_t index, enum info_type part)
+{
+	static const enum warning kinds[INFO_TYPE_KNOWN] = {
+		[InfoType_LineTable] = WARN_PART_LINES,
+		[InfoType_InlineInfo] = WARN_PART_INLINES,
+		[InfoType_MergedFunctionsInfo] = WARN_PART_MERGED,
+		[InfoType_CallSiteInfo] = WARN_PART_CALLSITES,
+	};
+	struct emitter *e = user;
+	struct func_record *r = &e->records->v[index];
+	struct warnings one = {.order = index};
+	if (part == InfoType_LineTable)
+		r->n_rows = 0;
+	else if (part == InfoType_InlineInfo)
+		r->n_inlines = r->n_ranges = 0;
+	else if (part == InfoType_MergedFunctionsInfo)
+		r->n_merged = 0;
+	else
+		r->n_callsites = r->n_patterns = 0;
+	warning_count(&one, kinds[part], NULL, r->start);
+	pthread_mutex_lock(&e->lock);
+	warnings_merge(e->warnings, &one);
+	pthread_mutex_unlock(&e->lock);
+}
+
 /* Makes the array of merged functions, which get_function() fills. 0 or -ENOMEM. */
 static int make_merged(struct emitter *e)
 {
@@ -287,7 +319,7 @@ static int add_functions(struct emitter *e, struct gsym_diag *diag)
 	struct layout layout;
 	if (e->writer->version == 1 && e->writer->strings.n > e->writer->v1_most)
 		return -EOVERFLOW; /* records could not refer to them */
-	int err = gsym_writer_add_many(e->writer, e->records->n, e->threads, get_function, e, diag);
+	int err = writer_add_fitting(e->writer, e->records->n, e->threads, get_function, leave_out, e, diag);
 	return err || !e->writer->chooses ? err : writer_layout(e->writer, &layout, diag);
 }
 
@@ -299,10 +331,15 @@ static int add_all(struct emitter *e, struct gsym_diag *diag)
 }
 
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
-		 struct gsym_diag *diag)
+		 struct warnings *warnings, struct gsym_diag *diag)
 {
 	CLEANUP(emitter_deinit)
-	struct emitter e = {.records = records, .pool = pool, .writer = writer, .threads = threads};
+	struct emitter e = {.records = records,
+			    .pool = pool,
+			    .writer = writer,
+			    .threads = threads,
+			    .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .warnings = warnings};
 	e.first = writer->strings.n;
 	e.used = calloc(pool->strings.n, sizeof(*e.used));
 	e.switches = calloc(pool->files.n, threads * sizeof(*e.switches));

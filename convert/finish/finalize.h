@@ -33,11 +33,12 @@ void omit_records(record_vec *records, const struct convert_options *options);
  * @pool:    strings and files of @records; only used ones are stored
  * @threads: to encode with
  * @writer:  receives the functions, and becomes one of version 2 if it may and they do not fit version 1
+ * @warnings: parts of functions that GSYM cannot hold are left out and counted here
  *
  * 0, -EOVERFLOW when the string table exceeds the GSYM version's limit, -ENOMEM, or the writer's errno.
  */
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
-		 struct gsym_diag *diag);
+		 struct warnings *warnings, struct gsym_diag *diag);
 
 /* ---- Functions that share a range, kept together (merge.c) ---- */
 

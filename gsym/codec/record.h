@@ -49,9 +49,9 @@ int record_decode(const struct function_info *r, uint64_t start, const struct gs
 /*
  * Appends @func as a record to @out. Blocks are written in the order of their types, empty ones are
  * omitted. After a failure (-EINVAL, -EOVERFLOW, -ENOMEM) @out ends with a partial record, which the
- * caller truncates.
+ * caller truncates, and @ret_part is the block that failed, InfoType_EndOfList if none did.
  */
 int record_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
-		  struct gsym_diag *diag);
+		  enum info_type *ret_part, struct gsym_diag *diag);
 
 #endif

@@ -61,7 +61,8 @@ static int encode_merged_one(struct buf *out, const struct gsym_func *holder, co
 					       : "its range is not that of its holder");
 	buf_u32(out, 0);
 	size_t from = buf_size(out);
-	int err = record_encode(out, func, tables, diag);
+	enum info_type part;
+	int err = record_encode(out, func, tables, &part, diag);
 	return err ? diag_prefix(diag, err, "merged function") : length_end(out, from, diag);
 }
 
@@ -81,25 +82,33 @@ static int encode_merged(struct buf *out, const struct gsym_func *func, const st
 }
 
 int record_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
-		  struct gsym_diag *diag)
+		  enum info_type *ret_part, struct gsym_diag *diag)
 {
-	int err = 0;
+	const struct {
+		enum info_type type;
+		size_t n; /* it has none if this is 0 */
+		int (*encode)(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
+			      struct gsym_diag *diag);
+	} parts[] = {
+		{InfoType_LineTable, func->n_rows, encode_lines},
+		{InfoType_InlineInfo, func->n_inlines, encode_inlines},
+		{InfoType_MergedFunctionsInfo, func->n_merged, encode_merged},
+		{InfoType_CallSiteInfo, func->n_callsites, encode_callsites},
+	};
+	*ret_part = InfoType_EndOfList;
 	if (!func->name || !tables_have_string(tables, func->name))
 		return diag_set(diag, -EINVAL,
 				"function record: name 0x%" PRIx64 " is no string, or the empty one",
 				func->name);
 	buf_u32(out, func->size);
 	buf_uint(out, func->name, tables->strp_size);
-	if (func->n_rows)
-		err = encode_lines(out, func, tables, diag);
-	if (!err && func->n_inlines)
-		err = encode_inlines(out, func, tables, diag);
-	if (!err && func->n_merged)
-		err = encode_merged(out, func, tables, diag);
-	if (!err && func->n_callsites)
-		err = encode_callsites(out, func, tables, diag);
-	if (err)
-		return err;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		int err = parts[i].n ? parts[i].encode(out, func, tables, diag) : 0;
+		*ret_part = parts[i].type;
+		if (err)
+			return err;
+	}
+	*ret_part = InfoType_EndOfList;
 	buf_u32(out, InfoType_EndOfList);
 	buf_u32(out, 0);
 	return buf_ok(out) ? 0 : diag_set(diag, -ENOMEM, "function record: no memory");

@@ -239,7 +239,8 @@ static int add_function(struct gsym_writer *w, const struct gsym_func *func, str
 		return err;
 	buf_align(&w->records, RECORD_ALIGN);
 	uint64_t record = buf_size(&w->records);
-	err = record_encode(&w->records, func, &tables, diag);
+	enum info_type part;
+	err = record_encode(&w->records, func, &tables, &part, diag);
 	if (!err)
 		err = writer_check_size(w, 0, diag);
 	if (err)

@@ -89,6 +89,16 @@ uint32_t writer_record_hash(const struct gsym_writer *w, const void *record, siz
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, uint32_t hash,
 		    struct gsym_diag *diag);
 
+/*
+ * Adds many functions as gsym_writer_add_many() does, but a block that breaks a rule of the format costs no
+ * more than itself: @leave_out takes it out of function @index, which is fetched and encoded again. It is
+ * called on any thread.
+ */
+int writer_add_fitting(struct gsym_writer *w, size_t n, unsigned threads,
+		       int (*get)(void *user, size_t index, struct gsym_func *ret),
+		       void (*leave_out)(void *user, size_t index, enum info_type part), void *user,
+		       struct gsym_diag *diag);
+
 /* The layout of a file of the functions added so far: 0, -EINVAL when there is none, or
  * -EOVERFLOW. */
 int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_diag *diag);

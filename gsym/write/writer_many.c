@@ -35,6 +35,8 @@ struct encode_job {
 	struct gsym_tables tables;
 	size_t n, first; /* functions, and the first one of this round */
 	int (*get)(void *user, size_t index, struct gsym_func *ret);
+	void (*leave_out)(void *user, size_t index,
+			  enum info_type part); /* NULL: such functions are refused */
 	void *user;
 	struct encoded_chunk *chunks;
 	_Atomic uint64_t encoded; /* bytes in all chunks */
@@ -46,20 +48,38 @@ static size_t chunk_size(const struct encode_job *job, size_t chunk)
 	return left < CHUNK ? left : CHUNK;
 }
 
-static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk, size_t index,
-		      struct encoded_record *ret, struct gsym_diag *diag)
+/* Encodes function @index; @ret_part: the block that failed. */
+static int encode_function(const struct encode_job *job, struct encoded_chunk *chunk, size_t index,
+			   uint64_t *ret_start, enum info_type *ret_part, struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
 	int err = job->get(job->user, index, &func);
+	*ret_part = InfoType_EndOfList;
+	*ret_start = func.start;
 	if (err)
 		return diag_set(diag, err, "function %zu: the producer failed", index);
-	uint64_t at = buf_size(&chunk->bytes);
-	err = record_encode(&chunk->bytes, &func, &job->tables, diag);
+	err = record_encode(&chunk->bytes, &func, &job->tables, ret_part, diag);
+	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
+}
+
+static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk, size_t index,
+		      struct encoded_record *ret, struct gsym_diag *diag)
+{
+	uint64_t at = buf_size(&chunk->bytes), start;
+	unsigned left_out = 0;
+	enum info_type part;
+	int err;
+	while ((err = encode_function(job, chunk, index, &start, &part, diag)) == -EINVAL && job->leave_out &&
+	       part != InfoType_EndOfList && !(left_out & 1u << part)) {
+		job->leave_out(job->user, index, part);
+		left_out |= 1u << part;
+		buf_truncate(&chunk->bytes, at);
+	}
 	if (err)
-		return diag_prefix(diag, err, "function at 0x%" PRIx64, func.start);
+		return err;
 	uint64_t size = buf_size(&chunk->bytes) - at;
 	uint32_t hash = writer_record_hash(job->writer, chunk->bytes.bytes.v + at, size);
-	*ret = (struct encoded_record){func.start, at, size, hash};
+	*ret = (struct encoded_record){start, at, size, hash};
 	return 0;
 }
 
@@ -178,13 +198,18 @@ static int add_round(struct gsym_writer *w, struct encode_job *job, unsigned thr
 	return err;
 }
 
-int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
-			 int (*get)(void *user, size_t index, struct gsym_func *ret), void *user,
-			 struct gsym_diag *diag)
+int writer_add_fitting(struct gsym_writer *writer, size_t n, unsigned threads,
+		       int (*get)(void *user, size_t index, struct gsym_func *ret),
+		       void (*leave_out)(void *user, size_t index, enum info_type part), void *user,
+		       struct gsym_diag *diag)
 {
 	const struct gsym_writer before = *writer;
-	struct encode_job job = {
-		.writer = writer, .tables = writer_tables(writer), .n = n, .get = get, .user = user};
+	struct encode_job job = {.writer = writer,
+				 .tables = writer_tables(writer),
+				 .n = n,
+				 .get = get,
+				 .leave_out = leave_out,
+				 .user = user};
 	job.chunks = calloc(ROUND, sizeof(*job.chunks));
 	if (!job.chunks)
 		return diag_set(diag, -ENOMEM, "no memory");
@@ -196,4 +221,11 @@ int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
 		roll_back(writer, &before);
 	free(job.chunks);
 	return err;
+}
+
+int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
+			 int (*get)(void *user, size_t index, struct gsym_func *ret), void *user,
+			 struct gsym_diag *diag)
+{
+	return writer_add_fitting(writer, n, threads, get, NULL, user, diag);
 }

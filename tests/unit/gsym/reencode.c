@@ -31,11 +31,12 @@ static int reencode(const struct gsym_reader *r, uint32_t index, struct gsym_dec
 {
 	struct gsym_func func;
 	struct gsym_diag diag = {""};
+	enum info_type part;
 	struct cursor c = reader_record(r, index);
 	size_t size = record_size(c, r->info.strp_size);
 	out->bytes.n = 0;
 	if (gsym_reader_function(r, index, decoder, &func, &diag) ||
-	    record_encode(out, &func, &r->tables, &diag)) {
+	    record_encode(out, &func, &r->tables, &part, &diag)) {
 		printf("function %" PRIu32 ": %s\n", index, diag.text);
 		return 1;
 	}

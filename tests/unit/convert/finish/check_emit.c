@@ -15,6 +15,7 @@ struct fixture {
 	struct pool pool;
 	record_vec records;
 	struct gsym_row rows[FUNCTIONS];
+	struct warnings warnings;
 	void *data;
 	size_t size;
 };
@@ -71,7 +72,7 @@ static void finish(struct fixture *f, struct gsym_writer *w)
 static size_t plain(struct fixture *f, uint16_t version, void **ret)
 {
 	struct gsym_writer *w = new_writer(version);
-	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, NULL), 0);
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, &f->warnings, NULL), 0);
 	finish(f, w);
 	*ret = f->data;
 	f->data = NULL;
@@ -84,7 +85,7 @@ static void choose(struct fixture *f, uint64_t v1_most, uint64_t *ret_last)
 	struct gsym_writer *w = new_writer(1);
 	struct layout layout;
 	writer_choose_version(w, v1_most);
-	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, NULL), 0);
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, &f->warnings, NULL), 0);
 	assert_int_equal(writer_layout(w, &layout, NULL), 0);
 	*ret_last = layout.off[GlobalInfo_FunctionInfo] + w->last_record;
 	finish(f, w);
@@ -150,8 +151,42 @@ TEST(a_version_that_was_asked_for_stays)
 	struct fixture *f = *state;
 	struct gsym_writer *w = new_writer(1);
 	w->v1_most = 8;
-	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, NULL), -EOVERFLOW);
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, &f->warnings, NULL), -EOVERFLOW);
 	gsym_writer_free(w);
+}
+
+/* What the encoder refuses in two functions costs these parts, and nothing else. */
+TEST(parts_that_break_a_rule_are_left_out)
+{
+	struct fixture *f = *state;
+	struct gsym_range outside = {8, 9};
+	struct gsym_inline call = {.name = f->records.v[0].name, .depth = 1, .n_ranges = 1};
+	struct gsym_row descend[] = {{8, 0, 1}, {4, 0, 2}};
+	struct gsym_writer *w = new_writer(1);
+	f->records.v[2].rows = descend;
+	f->records.v[2].n_rows = 2;
+	f->records.v[299].inlines = f->records.v[400].inlines = &call;
+	f->records.v[299].ranges = f->records.v[400].ranges = &outside;
+	f->records.v[299].n_inlines = f->records.v[400].n_inlines = 1;
+	f->records.v[299].n_ranges = f->records.v[400].n_ranges = 1;
+	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, &f->warnings, NULL), 0);
+	finish(f, w);
+	assert_int_equal(f->warnings.kind[WARN_PART_LINES].count, 1);
+	assert_int_equal(f->warnings.kind[WARN_PART_LINES].off, 0x1020);
+	assert_int_equal(f->warnings.kind[WARN_PART_INLINES].count, 2);
+	assert_int_equal(f->warnings.kind[WARN_PART_INLINES].off, f->records.v[299].start);
+
+	struct gsym_reader *reader;
+	struct gsym_decoder *d = gsym_decoder_new();
+	struct gsym_func func;
+	assert_int_equal(gsym_reader_open_memory(f->data, f->size, &reader, NULL), 0);
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		assert_int_equal(gsym_reader_function(reader, i, d, &func, NULL), 0);
+		assert_int_equal(func.n_rows, i != 2);
+		assert_int_equal(func.n_inlines, 0);
+	}
+	gsym_decoder_free(d);
+	gsym_reader_close(reader);
 }
 
 EACH_TEST(setup, teardown)

@@ -4,6 +4,8 @@
 #include "tests/unit/gsym/sample.h"
 #include "tests/lib/unit.h"
 
+static enum info_type part; /* that the encoder refused */
+
 static const struct gsym_tables tables = {.strp_size = 4, .strtab_size = 100, .num_files = 4};
 
 static const struct gsym_row rows[] = {
@@ -43,7 +45,7 @@ TEST(worked_example)
 	struct buf buf = {0};
 	struct function_info r;
 	struct gsym_decoder *d = gsym_decoder_new();
-	assert_int_equal(record_encode(&buf, &work, &tables, NULL), 0);
+	assert_int_equal(record_encode(&buf, &work, &tables, &part, NULL), 0);
 	assert_int_equal(buf.bytes.n, 0x1a9 - 0x154);
 	assert_int_equal(buf.bytes.n, sizeof(work_bytes));
 	assert_memory_equal(buf.bytes.v, work_bytes, sizeof(work_bytes));
@@ -59,7 +61,7 @@ TEST(plain_symbol_has_16_bytes)
 	static const uint8_t bytes[16] = {0, 0, 0, 0, 7};
 	struct gsym_func f = {.start = 0x1000, .name = 7};
 	struct buf buf = {0};
-	assert_int_equal(record_encode(&buf, &f, &tables, NULL), 0);
+	assert_int_equal(record_encode(&buf, &f, &tables, &part, NULL), 0);
 	assert_int_equal(buf.bytes.n, sizeof(bytes));
 	assert_memory_equal(buf.bytes.v, bytes, sizeof(bytes));
 	buf_free(&buf);
@@ -86,7 +88,7 @@ TEST(merged_round_trip)
 		struct function_info r;
 		struct gsym_decoder *d = gsym_decoder_new();
 		t.strp_size = i & 2 ? 4 : 8;
-		assert_int_equal(record_encode(&buf, &holder, &t, NULL), 0);
+		assert_int_equal(record_encode(&buf, &holder, &t, &part, NULL), 0);
 		assert_int_equal(record_parse(cursor_new(buf.bytes.v, buf.bytes.n, buf.big), &t, &r, NULL),
 				 0);
 		assert_int_equal(record_decode(&r, 0x1140, &t, d, NULL), 0);
@@ -168,11 +170,12 @@ TEST(merged_must_not_nest)
 	middle[0].n_merged = 1;
 	outer.merged = middle;
 	outer.n_merged = 1;
-	assert_int_equal(record_encode(&buf, &outer, &tables, &diag), -EINVAL);
+	assert_int_equal(record_encode(&buf, &outer, &tables, &part, &diag), -EINVAL);
 	assert_words(&diag, "merged functions of its own");
+	assert_int_equal(part, InfoType_MergedFunctionsInfo);
 	outer.merged = inner;
 	inner[0].size++;
-	assert_int_equal(record_encode(&buf, &outer, &tables, &diag), -EINVAL);
+	assert_int_equal(record_encode(&buf, &outer, &tables, &part, &diag), -EINVAL);
 	assert_words(&diag, "range is not that of its holder");
 	buf_free(&buf);
 	/* holder, in it a record that holds another */
