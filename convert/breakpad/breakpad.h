@@ -120,10 +120,7 @@ const struct warnings *breakpad_reader_warnings(const struct breakpad_reader *re
 
 /* ---- The inline tree of one function (breakpad_inline.c) ---- */
 
-enum {
-	BREAKPAD_DEPTH_MAX = 256,    /* inlined calls in each other: as many as GSYM's readers follow */
-	BREAKPAD_ROWS_MAX = 4 << 20, /* records of one function */
-};
+enum { BREAKPAD_ROWS_MAX = 4 << 20 /* records of one function */ };
 
 /* Code of an inlined call, counted from the function's start. */
 struct breakpad_range {

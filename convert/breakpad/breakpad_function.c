@@ -4,6 +4,7 @@
  * A line record has a size, a row extends to the next one: gaps become rows without file and line.
  */
 #include "convert/breakpad/breakpad.h"
+#include "gsym/codec/format.h"
 
 #include "convert/object/breakpad_text.h"
 
@@ -181,8 +182,8 @@ static int take_inline(struct breakpad_reader *r, struct text_line l)
 	enum warning kind = WARN_COUNT;
 	if (bad)
 		kind = WARN_BREAKPAD_RECORD;
-	else if (depth >= BREAKPAD_DEPTH_MAX)
-		kind = WARN_BREAKPAD_PARENT;
+	else if (depth >= INLINE_DEPTH_MAX)
+		kind = WARN_INLINE_DEPTH;
 	else if (!take_origin(r, origin, &node))
 		kind = WARN_BREAKPAD_ORIGIN;
 	else if (has_file && !find_file(r, file, &node.call_file))

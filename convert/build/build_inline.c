@@ -12,6 +12,7 @@
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
+#include "gsym/codec/format.h"
 
 /* The kept ranges of the nearest kept ancestor: kept.v[first, end). */
 struct inline_level {
@@ -118,7 +119,7 @@ static int add_inlined(struct unit_builder *b, const struct inlined_call *call, 
 int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_t hi)
 {
 	const struct subprogram *subprogram = &b->subprograms.v[index];
-	struct inline_level levels[DIE_DEPTH_MAX + 1];
+	struct inline_level levels[INLINE_DEPTH_MAX + 1];
 	uint32_t dropped = UINT32_MAX; /* depth of the dropped call whose descendants are skipped */
 	b->inlines.n = b->inline_ranges.n = b->kept.n = 0;
 	if (vec_push(&b->kept, (struct range){lo, hi}))
@@ -129,7 +130,7 @@ int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_
 		struct inlined_call *call = &b->inlined_calls.v[i];
 		if (call->subprogram != index || call->depth > dropped)
 			continue;
-		invariant(call->depth && call->depth <= DIE_DEPTH_MAX);
+		invariant(call->depth && call->depth <= INLINE_DEPTH_MAX);
 		const struct inline_level *parent = &levels[call->depth - 1];
 		b->kept.n = parent->end;
 		check_call(b, call);

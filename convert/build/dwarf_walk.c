@@ -9,6 +9,7 @@
 #include "convert/build/unit_builder.h"
 #include "convert/object/source_format.h"
 #include "gsym/base/search.h"
+#include "gsym/codec/format.h"
 
 #include <libdwarf/dwarf.h>
 
@@ -26,7 +27,7 @@ struct die_walk {
 	struct unit_builder *b;
 	struct unit *unit;
 	struct cursor c;
-	struct die_context stack[DIE_DEPTH_MAX];
+	struct die_context *stack; /* DIE_DEPTH_MAX of them */
 	unsigned depth;
 };
 
@@ -153,6 +154,10 @@ static int enter_inlined(struct die_walk *w, const struct die *die, const struct
 	*ret = (struct die_context){outer->owner, NO_SUBPROGRAM, 0, SCOPE_NONE};
 	if (outer->subprogram == NO_SUBPROGRAM)
 		return 0;
+	if (outer->depth == INLINE_DEPTH_MAX) {
+		warning_count(w->unit->warnings, WARN_INLINE_DEPTH, ".debug_info", die->off);
+		return 0;
+	}
 	uint32_t first = (uint32_t)b->ranges.n;
 	int err = die_ranges(w->unit, die, ACCOUNT_CALLS, &b->ranges);
 	if (err)
@@ -298,7 +303,7 @@ static int visit(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 		return 0;
 	if (w->depth + 1 == DIE_DEPTH_MAX) {
 		warning_count(w->unit->warnings, WARN_UNIT_DEPTH, ".debug_info", off);
-		w->c.pos = w->c.end;
+		(void)die_skip_children(&w->c, w->unit); /* what is damaged ends the walk */
 		return 0;
 	}
 	int err = add_scope(w, abbrev, off, w->unit->header->end, false, &inner.scope);
@@ -308,12 +313,13 @@ static int visit(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 
 int builder_walk(struct unit_builder *b)
 {
-	struct die_walk w = {.b = b, .unit = &b->unit};
+	struct die_context stack[DIE_DEPTH_MAX];
+	struct die_walk w = {.b = b, .unit = &b->unit, .stack = stack};
 	if (!b->unit.first_child)
 		return 0;
 	w.c = unit_cursor(&b->unit, b->unit.first_child);
 	b->unit.has_scopes = language_qualifies(b->unit.language);
-	w.stack[0] = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0, SCOPE_NONE};
+	stack[0] = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0, SCOPE_NONE};
 	while (cursor_left(&w.c)) {
 		uint64_t off = cursor_off(&w.c), code = cursor_uleb(&w.c);
 		if (!code) {

@@ -326,11 +326,14 @@ static int read_site(struct cv_module_reader *r, struct cursor *c, bool counted)
 	cursor_skip(c, 8); /* parent, end */
 	uint32_t item = cursor_u32(c);
 	cursor_skip(c, counted ? 4 : 0); /* how often profiles met it */
-	bool deep = parent != DROPPED && parent != NO_SITE && r->sites.sites.v[parent].depth == CV_DEPTH_MAX;
+	bool deep =
+		parent != DROPPED && parent != NO_SITE && r->sites.sites.v[parent].depth == INLINE_DEPTH_MAX;
 	if (cursor_ok(c) && parent != DROPPED && !deep)
 		return add_site(r, parent, item, (struct span){c->pos, cursor_left(c)});
 	push_scope(r, DROPPED);
-	return cursor_ok(c) && !deep ? 0 : -EBADMSG;
+	if (deep)
+		warning_count(&r->warnings, WARN_INLINE_DEPTH, SYMBOLS, cursor_off(c));
+	return cursor_ok(c) ? 0 : -EBADMSG;
 }
 
 /* Code of .NET, which is not native. */

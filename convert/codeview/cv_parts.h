@@ -12,6 +12,7 @@
 #include "convert/record/pool.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/probe.h"
+#include "gsym/codec/format.h"
 
 /* ---- Names of inlined functions (cv_items.c) ---- */
 
@@ -167,8 +168,6 @@ int cv_lines_of(struct cv_lines *lines, uint64_t place, uint32_t size, struct bu
  * lines of the code around it: those that are there without the site. So one site is several calls if several
  * lines of its caller are there.
  */
-
-enum { CV_DEPTH_MAX = 256 /* inlined calls in each other: as many as GSYM's readers follow */ };
 
 #define NO_SITE UINT32_MAX
 

@@ -181,10 +181,10 @@ static int add_range(struct cv_sites *s, uint32_t index, uint32_t lo, uint32_t h
 /* Adds [lo, hi) to call @index and all of its callers, which become part of the record outermost first. */
 static int add_code(struct cv_sites *s, uint32_t index, uint32_t lo, uint32_t hi)
 {
-	uint32_t path[CV_DEPTH_MAX], n = 0;
+	uint32_t path[INLINE_DEPTH_MAX], n = 0;
 	int err = 0;
 	for (; index != NO_CALL; index = s->calls.v[index].parent) {
-		invariant(n < CV_DEPTH_MAX);
+		invariant(n < INLINE_DEPTH_MAX);
 		path[n++] = index;
 	}
 	while (n-- && !err) {

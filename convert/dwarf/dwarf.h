@@ -16,7 +16,7 @@
 #include "gsym/base/text_buf.h"
 
 enum {
-	DIE_DEPTH_MAX = 512,      /* nesting of entries; compilers stay below 60 */
+	DIE_DEPTH_MAX = 2048,     /* nesting of entries: of the deepest inlined calls, each in a block */
 	REFERENCE_DEPTH_MAX = 16, /* abstract_origin -> specification -> ... */
 };
 
@@ -323,6 +323,9 @@ bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *ab
  * skipped, if it has no children, or its sibling is not known.
  */
 bool die_skip_tree(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev);
+
+/* Skips the children of an entry that was just read, however deep they are nested. False for damaged ones. */
+bool die_skip_children(struct cursor *c, const struct unit *unit);
 
 static inline bool die_has(const struct die *die, enum attr_slot slot)
 {

@@ -199,8 +199,11 @@ static int index_scopes(struct unit *unit)
 		bool inside = die_skip(&c, unit, abbrev);
 		if (!inside)
 			continue;
-		if (depth + 1 == DIE_DEPTH_MAX)
-			break;
+		if (depth + 1 == DIE_DEPTH_MAX) {
+			if (!die_skip_children(&c, unit))
+				break;
+			continue;
+		}
 		uint32_t parent = open[depth];
 		open[++depth] = parent;
 		if (!is_scope(abbrev))

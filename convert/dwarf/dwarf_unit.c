@@ -468,6 +468,21 @@ bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 	return abbrev->has_children && cursor_ok(c);
 }
 
+bool die_skip_children(struct cursor *c, const struct unit *unit)
+{
+	for (uint64_t depth = 1; depth && cursor_ok(c);) {
+		uint64_t code = cursor_uleb(c);
+		const struct abbrev *abbrev = code ? abbrev_find(&unit->abbrevs, code) : NULL;
+		if (!code)
+			depth--;
+		else if (!abbrev)
+			cursor_fail(c);
+		else
+			depth += die_skip(c, unit, abbrev);
+	}
+	return cursor_ok(c);
+}
+
 /* ---- The unit entry ---- */
 
 static bool is_plain_c(uint16_t language)

@@ -67,7 +67,7 @@ static int read_values(struct go_reader *r, const struct go_function *f)
 	return err;
 }
 
-/* The function's end: that of its lines, which exclude padding. */
+/* The end of @f: that of its lines, which exclude padding. */
 static uint64_t end_of(const struct go_reader *r, const struct go_function *f)
 {
 	uint64_t size = r->line_steps.n ? r->line_steps.v[r->line_steps.n - 1].end : 0;
@@ -102,26 +102,15 @@ static int fill_record(struct go_reader *r, struct func_record *out)
 	return 0;
 }
 
-static int add_function(struct go_reader *r, const struct go_function *f, record_vec *records)
-{
-	struct func_record out = {.start = f->start,
-				  .end = end_of(r, f),
-				  .kind = RECORD_DWARF,
-				  .bare = NO_STRING,
-				  .linkage = true};
-	int err = go_name_number(r, f->name, &out.name);
-	if (err || !out.name)
-		return err;
-	err = fill_record(r, &out);
-	return err ? err : vec_push(records, out);
-}
-
-static int read_function(struct go_reader *r, const struct go_function *f)
+/* Reads the values of @f for @out, whose end it sets if that is not known. */
+static int read_function(struct go_reader *r, const struct go_function *f, struct func_record *out)
 {
 	int err = read_values(r, f);
 	if (!err)
 		err = make_rows(r, f);
-	return err ? err : go_inlines_make(r, f);
+	if (!out->end)
+		out->end = end_of(r, f);
+	return err ? err : go_inlines_make(r, f, out->end);
 }
 
 /* ---- Next to DWARF ---- */
@@ -178,10 +167,19 @@ static int take_function(struct go_reader *r, const struct go_function *f, const
 	bool covered = ranges_find(&known->covered, f->start);
 	if (covered && !lacking)
 		return 0;
-	int err = read_function(r, f);
+	struct func_record new = {
+		.start = f->start, .kind = RECORD_DWARF, .bare = NO_STRING, .linkage = true};
+	struct func_record *out = lacking ? lacking : &new;
+	int err = read_function(r, f, out);
 	if (err || (covered && !r->inlines.n))
 		return err;
-	return lacking ? fill_record(r, lacking) : add_function(r, f, records);
+	if (lacking)
+		return fill_record(r, lacking);
+	err = go_name_number(r, f->name, &new.name);
+	if (err || !new.name)
+		return err;
+	err = fill_record(r, &new);
+	return err ? err : vec_push(records, new);
 }
 
 static int read_functions(struct go_reader *r, const struct known *known, record_vec *records)

@@ -10,6 +10,7 @@
 #include "convert/golang/go_reader.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/codec/format.h"
 
 static const struct go_call no_call = {
 	.parent = NO_CALL,
@@ -72,9 +73,9 @@ static int read_call(struct go_reader *r, const struct go_function *f, uint32_t 
 /* Makes node @index and all of its callers known: good or bad. 0 or -ENOMEM. */
 static int know_call(struct go_reader *r, const struct go_function *f, uint32_t index)
 {
-	uint32_t path[GO_DEPTH_MAX], n = 0, at = index;
+	uint32_t path[INLINE_DEPTH_MAX], n = 0, at = index;
 	int err = 0;
-	while (at != NO_CALL && r->calls.v[at].state == CALL_UNKNOWN && n < GO_DEPTH_MAX && !err) {
+	while (at != NO_CALL && r->calls.v[at].state == CALL_UNKNOWN && n < INLINE_DEPTH_MAX && !err) {
 		path[n++] = at;
 		err = read_call(r, f, at);
 		at = r->calls.v[at].parent;
@@ -85,7 +86,7 @@ static int know_call(struct go_reader *r, const struct go_function *f, uint32_t 
 	bool good = !err && (at == NO_CALL || r->calls.v[at].state == CALL_GOOD);
 	while (n--) {
 		struct go_call *call = &r->calls.v[path[n]];
-		good &= ++depth <= GO_DEPTH_MAX;
+		good &= ++depth <= INLINE_DEPTH_MAX;
 		call->depth = depth;
 		call->state = good ? CALL_GOOD : CALL_BAD;
 	}
@@ -206,10 +207,10 @@ static bool in_node(struct go_reader *r, const struct go_function *f, const stru
 	return step->value >= 0 && step->value < (int64_t)root_of(r);
 }
 
-int go_inlines_make(struct go_reader *r, const struct go_function *f)
+int go_inlines_make(struct go_reader *r, const struct go_function *f, uint64_t end)
 {
 	uint32_t nodes = count_nodes(&r->call_steps, inline_node_count(&r->table, f)), from = 0,
-		 size = (uint32_t)(f->limit - f->start);
+		 size = (uint32_t)(end - f->start);
 	r->calls.n = r->parts.n = r->inlines.n = r->ranges.n = 0;
 	if (!nodes || !budget_work(&r->budget, ACCOUNT_CALLS, nodes))
 		return 0;
@@ -218,9 +219,11 @@ int go_inlines_make(struct go_reader *r, const struct go_function *f)
 	while (r->calls.n <= nodes)
 		r->calls.v[r->calls.n++] = no_call;
 	int err = 0;
-	for (size_t i = 0; i < r->call_steps.n && from < size && !err; i++) {
+	for (size_t i = 0; i < r->call_steps.n && !err; i++) {
 		struct pc_step step = r->call_steps.v[i];
 		uint32_t to = step.end < size ? step.end : size;
+		if (step.end > from && step.end > size && step.value >= 0)
+			warning_count(r->warnings, WARN_GO_OUTSIDE, NULL, f->start);
 		if (to > from && in_node(r, f, &step))
 			err = add_code(r, f, (uint32_t)step.value, from, to);
 		from = to;

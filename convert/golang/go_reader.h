@@ -8,8 +8,6 @@
 #include "convert/record/func_record.h"
 #include "convert/record/warning.h"
 
-enum { GO_DEPTH_MAX = 256 /* inlined calls in each other: as many as GSYM's readers follow */ };
-
 #define NO_CALL UINT32_MAX
 
 /* A node of the inline tree that the function uses. */
@@ -65,7 +63,7 @@ static inline uint32_t go_line(int32_t value)
 	return value > 0 ? (uint32_t)value : 0;
 }
 
-/* From the steps of @f to r->inlines and r->ranges. 0 or -ENOMEM. */
-int go_inlines_make(struct go_reader *r, const struct go_function *f);
+/* From the steps of @f, which ends at @end, to r->inlines and r->ranges. 0 or -ENOMEM. */
+int go_inlines_make(struct go_reader *r, const struct go_function *f, uint64_t end);
 
 #endif

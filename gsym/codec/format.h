@@ -58,8 +58,8 @@ enum line_op {
 };
 
 enum {
-	LINE_FIRST_FILE = 1,    /* the file register before the first opcode */
-	INLINE_DEPTH_MAX = 256, /* ours: the deepest nesting seen in a kernel is 15 */
+	LINE_FIRST_FILE = 1,     /* the file register before the first opcode */
+	INLINE_DEPTH_MAX = 1024, /* ours: as deep as compilers instantiate templates */
 };
 
 /* What the numbers in a record refer to: the tables of the file it is read from or written to. */

@@ -26,7 +26,8 @@ static void put_root(struct buf *out, const struct gsym_func *func, const struct
 int inline_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
 		  struct gsym_diag *diag)
 {
-	uint32_t bases[INLINE_DEPTH_MAX + 2] = {0};
+	uint32_t bases[INLINE_DEPTH_MAX + 2]; /* by depth; larger ones are set by the nodes above */
+	bases[1] = 0;
 	int err = inline_check(func, tables, -EINVAL, diag);
 	if (err)
 		return err;

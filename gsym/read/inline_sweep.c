@@ -339,8 +339,9 @@ int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_
 int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last,
 		   struct offset_list *out)
 {
-	uint64_t bases[INLINE_DEPTH_MAX + 1] = {0}; /* of the nodes of each level */
+	uint64_t bases[INLINE_DEPTH_MAX + 1]; /* of the nodes of each level */
 	unsigned depth = 0;
+	bases[0] = 0;
 	do {
 		uint64_t n = read_n_ranges(&block), first = 0;
 		if (vec_reserve(out, 2 * n))

@@ -5,6 +5,7 @@
 #include "convert/build/builder.h"
 #include "convert/build/unit_builder.h"
 #include "convert/object/object_open.h"
+#include "gsym/codec/format.h"
 #include "tests/fuzz/promise.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void check_inlined_calls(const struct unit_builder *b)
 	for (size_t i = 0; i < b->inlined_calls.n; i++) {
 		const struct inlined_call *call = &b->inlined_calls.v[i];
 		expect(call->subprogram < b->subprograms.n && call->depth >= 1 &&
-		       call->depth < DIE_DEPTH_MAX && call->n_ranges);
+		       call->depth <= INLINE_DEPTH_MAX && call->n_ranges);
 		for (uint32_t r = 1; r < call->n_ranges; r++)
 			expect(b->ranges.v[call->first_range + r - 1].hi <
 			       b->ranges.v[call->first_range + r].lo);

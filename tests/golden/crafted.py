@@ -30,7 +30,9 @@ SEVERAL, MISNAMED = "several line sequences describe one function", "line sequen
 BETWEEN, SAME_RANGE = "function starts between two line rows", "functions with equal range, different content"
 MISSING = "missing files that the input refers to:\n"
 BAD_LINES, UNKNOWN_LINES = "line table ignored: damaged header", "line table ignored: unknown version"
+HERE = pathlib.Path(__file__).resolve().parent
 CASES = []
+sys.setrecursionlimit(10000)  # of entries nested in entries
 
 
 def case(function):
@@ -308,6 +310,34 @@ InlineInfo:
 """)
     b.expect_words(told, "line row ignored: no such file: 1")
     b.expect_words(told, "inlined call dropped: no such file: 1")
+
+
+@case
+def rows_beyond_the_budget(b):
+    """32 units share a line table that none has the budget for: symbols get no rows, and no unit offers an empty list."""
+    told = b.convert(source=HERE / "samples/rows_beyond_budget.elf", odd=("unit cut short: shared parts would multiply its size",))
+    b.expect_words(told, "2 from symbols")
+
+
+@case
+def calls_nested_beyond_the_limit(b):
+    """Calls beyond GSYM's depth are dropped; blocks beyond ours are skipped, and what follows them is not."""
+    inlined = Die("subprogram", name="inlined", inline=1)
+    tree, blocks = [], []
+    for i in range(1100):
+        tree = [Die("inlined_subroutine", *tree, abstract_origin=inlined, low_pc=0x1000, high_pc=0x10, call_file=1, call_line=1)]
+    for i in range(2100):
+        blocks = [Die("lexical_block", *blocks)]
+    b.build([Unit(Die("subprogram", *tree, name="f", low_pc=0x1000, high_pc=0x10),
+                  Die("subprogram", *blocks, name="g", low_pc=0x1010, high_pc=0x10),
+                  Die("subprogram", name="h", low_pc=0x1020, high_pc=0x10), inlined, language=C99,
+                  lines=[Sequence(0x1030, (0x1000, 1, 7), (0x1010, 1, 8), (0x1020, 1, 9))])])
+    told = b.convert(odd=("entries skipped: nested too deep", "inlined call dropped: nested too deep"))
+    b.expect_words(told, "inlined call dropped: nested too deep: 1,")
+    answers = b.lookup("0x1000", "0x1010", "0x1020")
+    if answers.count("inlined at") != 1024:
+        b.bad.append(f"{answers.count('inlined at')} calls")
+    b.expect("the rest", answers[answers.index("g at"):], "g at /src/a.c:8\nh at /src/a.c:9\n")
 
 
 @case

@@ -188,13 +188,19 @@ def check_damage(gsym):
     expect(gsym, "node outside the tree", program(Table(GO120, FILES, huge, TEXT + 48)),
            {TEXT + 8: ["b /src/util/util.go:21", "main.a /src/main.go:11"], TEXT + 12: ["main.a plain.go:30"]}, odd="tree")
     deep = sample_functions()
-    n = 300
+    n = 1100  # more than GSYM's readers follow
     deep[0] = Function("main.a", TEXT, [(n, 0)], [(n, 7)], [(i + 1, i - 1) for i in range(n)],
                        [Call(f"f{i}", i) for i in range(n)])
-    deep[1].start = TEXT + 512
-    data = program(Table(GO120, FILES, deep, TEXT + 600))
-    nested = [f"f{i} /src/main.go:7" for i in range(254, -1, -1)] + ["main.a /src/main.go:7"]
-    expect(gsym, "deep", data, {TEXT + 255: nested, TEXT + 290: ["main.a /src/main.go:7"]}, odd="tree")
+    deep[1].start = TEXT + 1200
+    data = program(Table(GO120, FILES, deep, TEXT + 1300))
+    nested = [f"f{i} /src/main.go:7" for i in range(1023, -1, -1)] + ["main.a /src/main.go:7"]
+    expect(gsym, "deep", data, {TEXT + 1024: nested, TEXT + 1090: ["main.a /src/main.go:7"]}, odd="tree")
+    # A function ends with its lines, and so do the calls in it.
+    short = sample_functions()
+    short[0].lines = short[0].lines[:4]
+    short[0].calls = [(8, -1), (12, 0), (20, 1), (24, 0)]
+    expect(gsym, "calls beyond the function", program(Table(GO120, FILES, short, TEXT + 48)),
+           {**{a: wanted for a, wanted in answers().items() if a < TEXT + 16}, TEXT + 16: []}, odd="beyond the function")
     expect(gsym, "shared values", costly.go_shared_values(4000), {TEXT: ["main.a /a/b.go:0"]}, odd="too much for its size")
     whole = program(sample())
     at = whole.index(sample().bytes)

@@ -169,7 +169,7 @@ TEST(deepest_nesting)
 	expect_round_trip(t, &f);
 	make_chain(&f, nodes, ranges, INLINE_DEPTH_MAX + 1);
 	assert_int_equal(inline_encode(&t->buf, &f, &tables, &diag), -EINVAL);
-	assert_words(&diag, "inline node 256|nested too deeply");
+	assert_words(&diag, "inline node 1024|nested too deeply");
 }
 
 /* A root and @n nodes that all claim children, beginning at @first: a walk enters or passes over them. */
@@ -194,12 +194,12 @@ TEST(too_deep_in_a_file)
 		int err = 1;
 		put_nest(&t->buf, 100000, first ? 50 : 0);
 		assert_int_equal(decode(t, bytes_of(t), 100, &f, &diag), -EBADMSG);
-		assert_words(&diag, "nested deeper than 256|offset 0x");
+		assert_words(&diag, "nested deeper than 1024|offset 0x");
 		assert_int_equal(inline_walk_init(&walk, bytes_of(t), &tables, 5, NULL), 0);
 		while (err > 0)
 			err = inline_walk_next(&walk, &node, &diag);
 		assert_int_equal(err, -EBADMSG);
-		assert_words(&diag, "nested deeper than 256|offset 0x");
+		assert_words(&diag, "nested deeper than 1024|offset 0x");
 	}
 }
 
