@@ -173,6 +173,8 @@ static int write_neighbour(const struct share_place *place, const char *path, si
 {
 	char print[FILE_PRINT_SIZE];
 	struct neighbour file;
+	if (strchr(path, '\n'))
+		return -EPERM; /* other hosts read lines */
 	int fd = neighbour_open(place->search, place->source, path, &file);
 	*n += fd >= 0;
 	int err = *n > NEIGHBOURS_MAX ? -EPERM : print_file(fd, &file, print);
@@ -189,14 +191,14 @@ static int write_neighbour(const struct share_place *place, const char *path, si
 
 int share_inputs_write(const struct share_place *place, struct span local, struct text_buf *ret)
 {
-	char line[LOCAL_DIGITS + 1 + sizeof(PACKED) + PATH_MAX];
+	char line[INPUTS_LINE_SIZE];
 	const char *at = (const char *)local.data, *end = at + local.size;
 	size_t n = 0;
 	int err = 0;
 	if (local.size)
 		write_search(place->search, ret);
 	while (at < end && !err) {
-		at = next_line(at, end, line, sizeof(line));
+		at = inputs_next(at, end, line);
 		if (!at || strlen(line) < LOCAL_DIGITS + 2)
 			return -EBADMSG;
 		const char *name = line + LOCAL_DIGITS + 1;

@@ -24,7 +24,7 @@ def missing(words, cases, programs):
     named = [("case", n) for m in re.finditer(r"\bcases? (\w+(?:, \w+)*)", words) for n in m.group(1).split(", ")]
     named += [("unit", n) for n in re.findall(r"`(\w+)`", words)]
     named += [("file", n) for n in re.findall(r"\b\w+\.(?:t|py)\b", words)]
-    there = {"case": lambda n: n in cases, "unit": lambda n: any((HERE.parent / "unit").glob(f"*/check_{n}.c")),
+    there = {"case": lambda n: n in cases, "unit": lambda n: any((HERE.parent / "unit").rglob(f"check_{n}.c")),
              "file": lambda n: n in programs}
     return [f"{kind} {name}" for kind, name in named if not there[kind](name)], len(named)
 

@@ -123,7 +123,7 @@ class NeighbourTest(SampleTest):
         daemon = self.mount()
         self.assertNoLines()
         daemon = self.remount(daemon)
-        self.assertNoLines()
+        self.assertNotIn("(inlined by)", self.answer())
         self.assertEqual(self.conversions(), 0)
         self.assertEqual(daemon.stop(), 0)
         os.rename(self.by_id + ".aside", self.by_id)
@@ -187,6 +187,23 @@ class NeighbourTest(SampleTest):
         os.unlink(dwo)
         self.mount()
         self.assertIn("(inlined by)", self.answer())
+
+    def test_line_break_in_a_name(self):
+        """Files are found below it, and whether they have changed is known at the next mount."""
+        inside = os.path.join(self.source, "new\nline \\n")
+        os.mkdir(inside)
+        dwo = self.split()
+        moved = os.path.join(inside, os.path.basename(dwo))
+        os.rename(self.path, os.path.join(inside, "sample"))
+        os.rename(dwo, moved)
+        daemon = self.mount()
+        self.assertLines()
+        daemon = self.remount(daemon)
+        self.assertLines()
+        self.assertEqual(self.conversions(), 0)
+        os.unlink(moved)
+        daemon = self.remount(daemon)
+        self.assertNotIn("(inlined by)", self.answer())
 
     def test_dwo_at_its_compilation_directory(self):
         """Below a directory of debug files, at the path where the compiler worked."""

@@ -41,17 +41,35 @@ static void fingerprint(const struct neighbour *file, char ret[static DIGITS + 1
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file)
 {
 	char print[DIGITS + 1];
-	size_t length = strlen(path);
-	if (strchr(path, '\n') || inputs->n + length + DIGITS + 2 > INPUTS_MAX)
-		return false;
+	size_t before = inputs->n;
 	memcpy(print, absent, sizeof(print));
 	if (file)
 		fingerprint(file, print);
 	text_str(inputs, print);
 	text_char(inputs, ' ');
-	text_str(inputs, path);
+	for (; *path; path++) {
+		if (*path == '\n' || *path == '\\')
+			text_char(inputs, '\\');
+		text_char(inputs, *path == '\n' ? 'n' : *path);
+	}
 	text_char(inputs, '\n');
-	return !inputs->failed;
+	if (!inputs->failed && inputs->n <= INPUTS_MAX)
+		return true;
+	inputs->n = before;
+	return false;
+}
+
+const char *inputs_next(const char *at, const char *end, char ret[static INPUTS_LINE_SIZE])
+{
+	size_t n = 0;
+	while (at < end && *at != '\n' && n + 1 < INPUTS_LINE_SIZE) {
+		bool escaped = *at == '\\' && at + 1 < end;
+		at += escaped;
+		ret[n++] = escaped && *at == 'n' ? '\n' : *at;
+		at++;
+	}
+	ret[n] = 0;
+	return at < end && *at == '\n' && strlen(ret) == n ? at + 1 : NULL;
 }
 
 void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again)
@@ -80,13 +98,13 @@ static bool is_absent(int err)
 }
 
 /* As of inputs_check(). */
-static int check_line(const char *line, size_t size, const struct search_path *search)
+static int check_line(const char *line, const struct search_path *search)
 {
-	char path[4096], now[DIGITS + 1];
+	char now[DIGITS + 1];
 	struct neighbour file;
-	if (size < DIGITS + 2 || line[DIGITS] != ' ' || size - DIGITS - 1 >= sizeof(path))
+	if (strlen(line) < DIGITS + 2 || line[DIGITS] != ' ')
 		return -ESTALE;
-	snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), line + DIGITS + 1);
+	const char *path = line + DIGITS + 1;
 	if (strncmp(path, ASKED, sizeof(ASKED) - 1) == 0)
 		return asked_unchanged(line, path, search) ? 0 : -ESTALE;
 	int err = neighbour_stat(search, path, &file);
@@ -107,14 +125,14 @@ static int check_all(void *arg)
 {
 	const struct check *c = arg;
 	const char *at = (const char *)c->inputs.data, *end = at + c->inputs.size;
+	char line[INPUTS_LINE_SIZE];
 	int ret = 0;
 	while (at < end) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		int err = line_end ? check_line(at, (size_t)(line_end - at), c->search) : -ESTALE;
+		at = inputs_next(at, end, line);
+		int err = at ? check_line(line, c->search) : -ESTALE;
 		if (err == -ESTALE)
 			return err;
 		ret = ret ? ret : err;
-		at = line_end + 1;
 	}
 	return ret;
 }

@@ -2,8 +2,9 @@
  * inputs.h - the neighbours that a conversion looked for, to detect later that its result is outdated.
  *
  * Stored as text with the result: for each path, as neighbour_open() takes it, a line of a fingerprint and
- * the path; dashes stand for a file that did not exist. A line for debuginfod servers has a fingerprint of
- * their URLs, and instead of a path the word "debuginfod" and a time.
+ * the path; dashes stand for a file that did not exist. In the path a line break is \n, and a backslash is
+ * doubled. A line for debuginfod servers has a fingerprint of their URLs, and instead of a path the word
+ * "debuginfod" and a time.
  */
 #ifndef WORK_RUN_INPUTS_H
 #define WORK_RUN_INPUTS_H
@@ -13,10 +14,18 @@
 #include "work/run/neighbour.h"
 
 /*
- * Records that @path was looked for and what was found: @file, or NULL. False if it cannot be recorded and
- * must therefore not be used: the path has a line break, or there are too many.
+ * Records that @path was looked for and what was found: @file, or NULL. False, and nothing is recorded, if
+ * there are too many: then it must not be used.
  */
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
+
+enum { INPUTS_LINE_SIZE = 4096 + 64 }; /* of a path with what is before it, and its NUL */
+
+/*
+ * Takes the next line of [@at, @end): @ret is the fingerprint, a space and the path. Returns what follows the
+ * line, or NULL if it is malformed.
+ */
+const char *inputs_next(const char *at, const char *end, char ret[static INPUTS_LINE_SIZE]);
 
 enum { ASKED_SECONDS_MAX = 2 * 3600 }; /* for which servers are not queried again, at most */
 
