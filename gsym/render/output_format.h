@@ -33,9 +33,7 @@ struct answer_view {
 };
 
 struct output_format {
-	const char *name;      /* for --format= */
 	const char *suffix;    /* of files in the mount that hold answers; NULL: not offered there */
-	const char *summary;   /* a line that describes it */
 	const char *no_module; /* stands for a module that is not known */
 	enum escape_style style;
 	unsigned lookup_flags; /* enum gsym_lookup_flags */

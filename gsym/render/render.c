@@ -12,17 +12,6 @@ const struct output_format *render_format_of(enum render_format format)
 	return formats[format];
 }
 
-int render_format_parse(const char *name, enum render_format *ret)
-{
-	for (size_t i = 0; i < RENDER_FORMATS; i++) {
-		if (strcmp(name, formats[i]->name) == 0) {
-			*ret = (enum render_format)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 int render_format_by_suffix(const char *suffix, enum render_format *ret)
 {
 	for (size_t i = 0; i < RENDER_FORMATS; i++) {

@@ -13,10 +13,7 @@
 /* The row of the table of formats. */
 const struct output_format *render_format_of(enum render_format format);
 
-/* The format called @name on the command line: 0, or -EINVAL when there is none. */
-int render_format_parse(const char *name, enum render_format *ret);
-
-/* Likewise by the suffix of a file in the mount. */
+/* The format by the suffix of a file in the mount: 0, or -EINVAL when there is none. */
 int render_format_by_suffix(const char *suffix, enum render_format *ret);
 
 /* The enum gsym_lookup_flags with which answers of @format are looked up. */

@@ -48,9 +48,7 @@ static void unknown(struct text_buf *out, const struct unresolved *query,
 }
 
 const struct output_format output_atos = {
-	.name = "atos",
 	.suffix = ".atos",
-	.summary = "the lines of Apple's atos -i",
 	.no_module = "??",
 	.style = ESCAPE_TEXT,
 	.lookup_flags = GSYM_LOOKUP_FIRST_ROW,

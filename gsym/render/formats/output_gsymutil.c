@@ -72,8 +72,6 @@ static void unknown(struct text_buf *out, const struct unresolved *query,
 }
 
 const struct output_format output_gsymutil = {
-	.name = "gsymutil",
-	.summary = "the lines of llvm-gsymutil's lookup; names are never demangled",
 	.no_module = "",
 	.style = ESCAPE_TEXT,
 	.answer = answer,

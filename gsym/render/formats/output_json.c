@@ -84,9 +84,7 @@ static void unknown(struct text_buf *out, const struct unresolved *query,
 }
 
 const struct output_format output_json = {
-	.name = "json",
 	.suffix = ".json",
-	.summary = "the objects of llvm-symbolizer --output-style=JSON, one a line",
 	.no_module = "",
 	.style = ESCAPE_JSON,
 	.takes_strings = true,

@@ -43,9 +43,7 @@ static void unknown(struct text_buf *out, const struct unresolved *query,
 }
 
 const struct output_format output_text = {
-	.name = "text",
 	.suffix = "",
-	.summary = "the lines of llvm-addr2line -pfiC",
 	.no_module = "",
 	.style = ESCAPE_TEXT,
 	.takes_strings = true,

@@ -145,9 +145,7 @@ static void unknown(struct text_buf *out, const struct unresolved *query,
 }
 
 const struct output_format output_tsv = {
-	.name = "tsv",
 	.suffix = ".tsv",
-	.summary = "columns separated by tabs, a line for each frame",
 	.no_module = "-",
 	.style = ESCAPE_TSV,
 	.takes_strings = true,

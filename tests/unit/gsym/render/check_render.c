@@ -215,15 +215,6 @@ TEST(numbers_like_printf)
 	}
 }
 
-TEST(format_names)
-{
-	enum render_format format;
-	assert_int_equal(render_format_parse("json", &format), 0);
-	assert_int_equal(format, RENDER_JSON);
-	assert_int_equal(render_format_parse("xml", &format), -EINVAL);
-	assert_int_equal(render_format_parse("", &format), -EINVAL);
-}
-
 /* A buffer that cannot grow: its capacity is a lie that no addition survives. */
 TEST(no_memory)
 {
