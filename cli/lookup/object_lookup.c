@@ -15,8 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "work/cache/cache_find.h"
-#include "work/cache/cache_lock.h"
+#include "work/cache/cache.h"
 #include "cli/lookup/image_mount.h"
 #include "work/os/beneath.h"
 #include "work/os/guard.h"

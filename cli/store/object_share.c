@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "work/cache/cache_lock.h"
+#include "work/cache/cache.h"
 #include "cli/command/bundle.h"
 #include "cli/command/out_file.h"
 #include "cli/lookup/object_lookup.h"

@@ -9,10 +9,10 @@
  *	<key>.gsym      a converted image, see handle.h; its mode tells what cache_mark() does
  *	<key>.failed    a permanent failure: "key<TAB>errno<TAB>message", then the inputs that were
  *	                missing (inputs.h), and as hex the XXH3 of all that
- *	id-<...>        a link with the id of a file in one state, see cache_find.h; goes with the file's
+ *	id-<...>        a link with the id of a file in one state, see cache_find(); goes with the file's
  *	                entry, or after a month
  *	.tmp-...        being written, locked with flock(2) by its writer; stale without a lock
- *	.lock           see cache_lock.h
+ *	.lock           see cache_lock_try()
  *
  * Functions may be called by several threads at once.
  */
@@ -129,5 +129,28 @@ void cache_set_sum(struct cache *cache, struct cache_sum sum);
 
 /* The file @name was added: evicts others if the cache exceeds its limit or its disk is short of space. */
 void cache_grown(struct cache *cache, const char *name);
+
+/*
+ * Locks the entry @key, so that one process at a time makes it: scripts start a command for each address,
+ * several at once. Each entry is a byte of the file ".lock", locked with fcntl(2), so that nothing is left of
+ * a lock whose process was killed. Where locks do not work there is none, and the entry may be made twice.
+ *
+ * 0, with a descriptor in @ret that close(2) unlocks, or -1 where locks do not work; -EAGAIN if another
+ * process has it.
+ */
+int cache_lock_try(const struct cache *cache, const struct cache_key *key, int *ret);
+
+/*
+ * Finds the id of the file in @input, whose id is ignored, as a worker reported it before: the content of a
+ * symbolic link whose name has the hash of what identifies the file, so that the cost does not depend on how
+ * many entries the cache has. 0, or -ENOENT if it is not known for that state of the file.
+ */
+int cache_find(const struct cache *cache, const struct cache_input *input, char ret_id[ID_TEXT_SIZE]);
+
+/*
+ * Remembers the id in @input, in place of what was known of the file. For a file with one image: of several
+ * the last one is known. Where links cannot be made, none is.
+ */
+void cache_remember(const struct cache *cache, const struct cache_input *input);
 
 #endif

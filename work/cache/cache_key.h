@@ -49,7 +49,7 @@ struct cache_input {
 void cache_key_make(const struct cache_input *input, struct cache_key *ret);
 
 /*
- * The name of the link (cache_find.h) for the file that an entry is of. @key: the entry's key, or the name of
+ * The name of the link (cache_find()) for the file that an entry is of. @key: the entry's key, or the name of
  * its file.
  */
 void cache_link_name(char name[static CACHE_LINK_SIZE], const char *key);

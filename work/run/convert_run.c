@@ -22,8 +22,7 @@
 #include "work/worker/child.h"
 #include "work/run/convert_job.h"
 #include "work/run/inputs.h"
-#include "work/run/job_files.h"
-#include "work/run/order.h"
+#include "work/run/job_worker.h"
 #include "work/run/result_store.h"
 #include "work/run/verdict.h"
 #include "work/run/run_slots.h"
@@ -192,13 +191,13 @@ static void work(struct convert_job *job, struct share_turn *turn)
 	struct convert_address asked[WORKER_ASKED_MAX];
 	struct child child;
 	struct rusage usage = {.ru_maxrss = 0};
-	if (order_start_worker(job, job->temp.fd, &child)) {
+	if (job_start_worker(job, job->temp.fd, &child)) {
 		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 		return;
 	}
 	report_worker(job, child.pid);
 	size_t n_asked = request->asked ? request->asked(request->asker, asked, WORKER_ASKED_MAX) : 0;
-	int why = order_send(job, &child, asked, n_asked, false);
+	int why = job_send_order(job, &child, asked, n_asked, false);
 	if (!why || child_has_gone(why)) /* then its exit status tells why */
 		why = listen_to(job, turn, &child);
 	if (why)

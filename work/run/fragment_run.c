@@ -7,8 +7,7 @@
 
 #include "work/worker/child.h"
 #include "work/run/convert_job.h"
-#include "work/run/job_files.h"
-#include "work/run/order.h"
+#include "work/run/job_worker.h"
 #include "work/run/zygote.h"
 
 struct fragment_run {
@@ -35,7 +34,7 @@ static int start_fragment(const struct converter *converter, const struct conver
 	*ret = run;
 	int err = job_prepare_fragments(&run->job);
 	/* There is no output. */
-	return err ? err : order_start_worker(&run->job, run->job.fragment, &run->child);
+	return err ? err : job_start_worker(&run->job, run->job.fragment, &run->child);
 }
 
 /* Handles a message: 1 after the last one for what was asked, 0 before, or a negative errno. */
@@ -71,7 +70,7 @@ static int receive(struct fragment_run *run, struct handle **ret)
 static int ask_more(const struct fragment_run *run, const struct convert_address *asked, size_t n)
 {
 	struct worker_ask m = {.head.serial = 0};
-	m.n_asked = asked_put(asked, n, m.asked);
+	m.n_asked = job_put_asked(asked, n, m.asked);
 	return worker_send(run->child.sock, &m.head, WORKER_ASK, -1);
 }
 
@@ -86,7 +85,7 @@ int fragment_run(const struct converter *converter, const struct convert_request
 	} else {
 		err = start_fragment(converter, request, run);
 		if (!err)
-			err = order_send(&(*run)->job, &(*run)->child, asked, n, true);
+			err = job_send_order(&(*run)->job, &(*run)->child, asked, n, true);
 	}
 	return err ? err : receive(*run, ret_handle);
 }

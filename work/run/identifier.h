@@ -7,7 +7,6 @@
 #define WORK_RUN_IDENTIFIER_H
 
 #include "work/worker/child.h"
-#include "work/run/worker_end.h"
 #include "work/types/image_identity.h"
 
 /* Zero-initialise, then set what is borrowed. */

@@ -1,12 +1,17 @@
-#include "work/run/order.h"
+#include "work/run/job_worker.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "work/cache/image_id.h"
-#include "work/cache/publish.h"
-#include "work/run/zygote.h"
 #include "gsym/base/invariant.h"
+#include "work/cache/image_id.h"
+#include "work/cache/notes.h"
+#include "work/cache/publish.h"
+#include "work/run/inputs.h"
+#include "work/run/zygote.h"
+#include "work/types/packed_name.h"
 
 /* Output is rarely larger than the input; four times allows for compressed sections. */
 static uint64_t output_limit(const struct convert_job *job)
@@ -42,7 +47,7 @@ static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX
 	}
 }
 
-uint32_t asked_put(const struct convert_address *asked, size_t n, struct worker_address *ret)
+uint32_t job_put_asked(const struct convert_address *asked, size_t n, struct worker_address *ret)
 {
 	invariant(n <= WORKER_ASKED_MAX);
 	for (size_t i = 0; i < n; i++)
@@ -50,7 +55,7 @@ uint32_t asked_put(const struct convert_address *asked, size_t n, struct worker_
 	return (uint32_t)n;
 }
 
-int order_start_worker(const struct convert_job *job, int output, struct child *ret)
+int job_start_worker(const struct convert_job *job, int output, struct child *ret)
 {
 	const int fds[] = {output, job->fragment, job->input, job->binary};
 	const struct child_order order = {
@@ -63,8 +68,8 @@ int order_start_worker(const struct convert_job *job, int output, struct child *
 	return zygote_start_worker(job->converter->zygote, &order, ret, &job->out->diag);
 }
 
-int order_send(const struct convert_job *job, const struct child *child, const struct convert_address *asked,
-	       size_t n_asked, bool fragments_only)
+int job_send_order(const struct convert_job *job, const struct child *child,
+		   const struct convert_address *asked, size_t n_asked, bool fragments_only)
 {
 	const struct converter *c = job->converter;
 	const struct convert_request *request = job->request;
@@ -86,6 +91,88 @@ int order_send(const struct convert_job *job, const struct child *child, const s
 	if (request->binary.path)
 		full_path(c, request->binary.path, order.binary);
 	list_dirs(c, order.debug_dirs);
-	order.n_asked = asked_put(asked, n_asked, order.asked);
+	order.n_asked = job_put_asked(asked, n_asked, order.asked);
 	return worker_send(child->sock, &order.head, WORKER_CONVERT, -1);
+}
+
+/* ---- Files that the worker asks for ---- */
+
+enum { FETCHES_MAX = 2 /* of one conversion: the debug file, and what it shares with others */ };
+
+static void note_used(struct convert_job *job, const struct neighbour *file)
+{
+	char path[WORKER_PATH_MAX + PACKED_ENDING_SIZE];
+	snprintf(path, sizeof(path), "%s%s", file->path, file->ending);
+	note_neighbour(&job->notes, job->uses++, path);
+}
+
+/*
+ * Sends @fd, which is closed, if it is not negative. A dead worker is noticed when its next message is
+ * awaited; one that lives would wait for ever for an answer that could not be sent.
+ */
+static int reply_file(const struct child *child, struct worker_opened *answer, int fd)
+{
+	int err = worker_send(child->sock, &answer->head, WORKER_OPENED, fd);
+	if (fd >= 0)
+		close(fd);
+	return child_has_gone(err) ? 0 : err;
+}
+
+/* One request at a time: the reply_file does not block. */
+int job_open_neighbour(struct convert_job *job, const struct child *child, const struct worker_open *m)
+{
+	struct neighbour file;
+	job->asked = true;
+	int fd = neighbour_open(&job->converter->search, &job->request->source.state, m->path, &file);
+	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
+	/* A path outside the search path can never be found: no input. */
+	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
+		close(fd);
+		fd = -ENOENT; /* for this conversion, each time it is made */
+	}
+	if (fd >= 0)
+		note_used(job, &file);
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
+	return reply_file(child, &answer, fd);
+}
+
+static void note_fetched(struct convert_job *job, const struct worker_fetch *m, const struct fetched *file)
+{
+	bool found = file->fd >= 0;
+	note_fetch(&job->notes, m->id, m->id_size, found ? 0 : file->fd);
+	if (found) {
+		note_neighbour(&job->notes, job->uses++, file->path);
+		job->fetched = true;
+		return;
+	}
+	if (fetch_failed(file->fd))
+		job->fetch_failure = file->fd;
+	job->again = file->again;
+}
+
+/* Whether it is the object file itself that is requested, which came from servers. */
+static bool is_fetched_source(const struct convert_request *request, const struct worker_fetch *m)
+{
+	uint8_t id[IMAGE_ID_MAX];
+	return request->source.fetched && id_parse(request->id, id) == m->id_size &&
+	       !memcmp(id, m->id, m->id_size);
+}
+
+/* The worker chooses the id, so the number is limited. */
+int job_fetch(struct convert_job *job, const struct child *child, const struct worker_fetch *m)
+{
+	struct fetched file = {.fd = -EPERM};
+	int64_t start = monotonic_ms();
+	job->asked = true;
+	if (is_fetched_source(job->request, m)) {
+		file.fd = -ENOENT;
+	} else if (job->converter->search.servers && job->fetches++ < FETCHES_MAX) {
+		fetcher_get(job->converter->fetcher, m->id, m->id_size, 0, &file);
+		if (file.fd == -ECANCELED)
+			return file.fd;
+		note_fetched(job, m, &file);
+	}
+	job->waited_ms += monotonic_ms() - start;
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = file.fd < 0 ? -file.fd : 0};
+	return reply_file(child, &answer, file.fd);
 }

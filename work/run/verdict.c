@@ -12,7 +12,6 @@
 #include "work/run/inputs.h"
 #include "work/cache/notes.h"
 #include "work/cache/publish.h"
-#include "work/run/worker_end.h"
 #include "work/worker/child.h"
 
 enum {

@@ -1,6 +1,5 @@
 /* Entries found by the state of a file alone, and locked while they are made. */
-#include "work/cache/cache_find.h"
-#include "work/cache/cache_lock.h"
+#include "work/cache/cache.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

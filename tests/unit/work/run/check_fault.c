@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "work/os/retry.h"
-#include "work/run/worker_end.h"
 #include "work/worker/child.h"
 #include "tests/lib/unit.h"
 

@@ -1,5 +1,5 @@
 /* The file that a worker writes a fragment to: what the worker can do with it, and what is taken of it. */
-#include "work/run/fragment_take.h"
+#include "work/run/convert_job.h"
 
 #include <errno.h>
 #include <fcntl.h>
