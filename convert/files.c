@@ -255,11 +255,21 @@ void conversion_close_files(struct conversion *c)
 
 enum { MISSING_MAX = 64 }; /* names listed; there may be thousands */
 
+/* Several units may lack one file. */
+static bool is_listed(const char *list, const char *name)
+{
+	const size_t size = strlen(name);
+	for (const char *at = list; at && *at; at = strchr(at, '\n') + 1)
+		if (!strncmp(at, name, size) && at[size] == '\n')
+			return true;
+	return false;
+}
+
 /* @why: "" or " (reason)" */
 static int add_missing(struct convert_summary *summary, unsigned *n, const char *name, const char *why)
 {
 	char *longer = NULL;
-	if (*n >= MISSING_MAX)
+	if (*n >= MISSING_MAX || is_listed(summary->missing, name))
 		return 0;
 	if (++*n == MISSING_MAX)
 		name = "...";

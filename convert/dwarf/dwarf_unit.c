@@ -498,6 +498,13 @@ bool language_is_ada(uint16_t language)
 	       language == 0x2f;   /* 2012 */
 }
 
+/* Whether a skeleton stands for a module of clang, which has types and declarations and no code. */
+static bool is_clang_module(const struct die *root, const char *dwo_name)
+{
+	const char *dot = strrchr(dwo_name, '.');
+	return dot && !strcmp(dot, ".pcm") && !die_has(root, SLOT_LOW_PC) && !die_has(root, SLOT_RANGES);
+}
+
 /* Indexes can only be resolved once the bases are known, so those come first. */
 static void unit_take_root(struct unit *unit, const struct die *root)
 {
@@ -514,6 +521,8 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 	const char *dir = die_string(unit, root, SLOT_COMP_DIR);
 	unit->comp_dir = dir ? dir : "";
 	unit->dwo_name = unit->dwarf->split ? NULL : die_string(unit, root, SLOT_DWO_NAME);
+	if (unit->dwo_name && is_clang_module(root, unit->dwo_name))
+		unit->dwo_name = NULL;
 	unit->dwo_id = die_uint(root, SLOT_DWO_ID, unit->header->dwo_id);
 	unit->is_partial = root->abbrev->tag == DW_TAG_partial_unit;
 	unit->low_pc = 0;
