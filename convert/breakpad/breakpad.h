@@ -93,6 +93,7 @@ struct breakpad_context {
 	struct breakpad_numbers files;   /* FILE: index in GSYM's file table */
 	struct breakpad_numbers origins; /* INLINE_ORIGIN: index in origin */
 	struct breakpad_origin *origin;
+	uint64_t nameless; /* NAMELESS in the string table */
 };
 
 /* Looks up @number; false when it is not defined. */

@@ -155,17 +155,19 @@ static int take_ranges(struct breakpad_reader *r, struct text_line *l, bool *ret
 	return 0;
 }
 
-/* What an INLINE record has from its INLINE_ORIGIN; false when there is none. */
-static bool take_origin(struct breakpad_reader *r, uint64_t number, struct breakpad_node *node)
+/* Sets what the origin tells of the call, which has no name without one. */
+static void take_origin(struct breakpad_reader *r, uint64_t number, struct breakpad_node *node)
 {
 	uint64_t index;
-	if (!breakpad_number(&r->context->origins, number, &index))
-		return false;
+	if (!breakpad_number(&r->context->origins, number, &index)) {
+		warning_count(&r->warnings, WARN_BREAKPAD_ORIGIN, "file", node->off);
+		node->name = r->context->nameless;
+		return;
+	}
 	const struct breakpad_origin *origin = &r->context->origin[index];
 	node->name = origin->name;
 	if (origin->file != NO_FILE_NUMBER && !find_file(r, origin->file, &node->own_file))
 		node->own_file = 0;
-	return true;
 }
 
 /* The fields of INLINE: "depth call_line [call_file] origin [address size]+" */
@@ -184,8 +186,6 @@ static int take_inline(struct breakpad_reader *r, struct text_line l)
 		kind = WARN_BREAKPAD_RECORD;
 	else if (depth >= INLINE_DEPTH_MAX)
 		kind = WARN_INLINE_DEPTH;
-	else if (!take_origin(r, origin, &node))
-		kind = WARN_BREAKPAD_ORIGIN;
 	else if (has_file && !find_file(r, file, &node.call_file))
 		kind = WARN_CALL_FILE;
 	if (kind != WARN_COUNT) {
@@ -193,6 +193,7 @@ static int take_inline(struct breakpad_reader *r, struct text_line l)
 		r->tree.ranges.n = before;
 		return err;
 	}
+	take_origin(r, origin, &node);
 	node.call_line = (uint32_t)line;
 	node.depth = (uint32_t)depth;
 	node.has_call_file = has_file;

@@ -172,7 +172,10 @@ static int take_origin(struct chunk_line *line, struct text_line l)
 		return 0;
 	}
 	take_origin_file(&l, &name.file);
-	return add_name(line, l, &name, &line->chunk->tables.origins);
+	if (l.at < l.end)
+		return add_name(line, l, &name, &line->chunk->tables.origins);
+	name.off = line->off; /* dump_syms writes functions whose name it did not find without one */
+	return vec_push(&line->chunk->tables.origins, name);
 }
 
 /* Adds a line or INLINE record to the open function, whose reader parses it. */

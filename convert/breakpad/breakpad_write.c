@@ -7,6 +7,7 @@
  * and freed, so that memory does not depend on the size of the file.
  */
 #include "convert/breakpad/breakpad.h"
+#include "convert/record/pool.h"
 
 #include "convert/record/radix.h"
 #include "gsym/base/diag.h"
@@ -241,7 +242,10 @@ static int store_origins(struct writing *w, const breakpad_name_vec *names)
 		return -ENOMEM;
 	w->released = 0;
 	for (size_t i = 0; i < names->n; i++) {
-		int err = store(w, names->v[i].off, names->v[i].size, &w->context.origin[i].name);
+		int err = 0;
+		w->context.origin[i].name = w->context.nameless;
+		if (names->v[i].size)
+			err = store(w, names->v[i].off, names->v[i].size, &w->context.origin[i].name);
 		if (err)
 			return err;
 		w->context.origin[i].file = names->v[i].file;
@@ -254,6 +258,8 @@ static int store_all(struct writing *w, struct gsym_diag *diag)
 {
 	struct breakpad_tables *t = &w->tables;
 	int err = store_files(w, &t->files);
+	if (!err)
+		err = gsym_writer_string(w->writer, NAMELESS, sizeof(NAMELESS) - 1, &w->context.nameless);
 	if (!err)
 		err = store_origins(w, &t->origins);
 	vec_free(&t->files);

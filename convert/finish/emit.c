@@ -34,6 +34,8 @@ struct emitter {
 	uint32_t *files;          /* pool number -> file table index, of used ones */
 	char *text;               /* of the first string in the table */
 	uint64_t first;           /* its offset */
+	atomic_bool has_nameless; /* inlined calls without a name */
+	uint64_t nameless;        /* what they are called, in the string table */
 	struct gsym_func *merged; /* the merged functions of all records */
 	pthread_mutex_t lock;
 	struct warnings *warnings; /* guarded by lock */
@@ -99,6 +101,8 @@ static void use_record(struct emitter *e, unsigned thread, const struct func_rec
 			use_file(e, thread, r->rows[i].file);
 	for (uint32_t i = 0; i < r->n_inlines; i++) {
 		use_string(e, r->inlines[i].name);
+		if (r->inlines[i].name == NO_STRING)
+			atomic_store_explicit(&e->has_nameless, true, memory_order_relaxed);
 		use_file(e, thread, r->inlines[i].call_file);
 	}
 }
@@ -202,7 +206,10 @@ static int number_all(struct emitter *e, struct gsym_diag *diag)
 	if (err)
 		return err;
 	parallel_for(e->threads, chunks(e->pool->strings.n, STRINGS_CHUNK), copy_strings, e);
-	return number_files(e, uses, n, diag);
+	err = e->has_nameless ? gsym_writer_string(e->writer, NAMELESS, sizeof(NAMELESS) - 1, &e->nameless)
+			      : 0;
+	return err ? diag_set(diag, err, "cannot store names: %s", strerror(-err))
+		   : number_files(e, uses, n, diag);
 }
 
 /* ---- Encoding ---- */
@@ -221,7 +228,8 @@ static void number_record(const struct emitter *e, struct func_record *r)
 	for (uint32_t i = 0; i < r->n_rows; i++)
 		r->rows[i].file = e->files[r->rows[i].file];
 	for (uint32_t i = 0; i < r->n_inlines; i++) {
-		r->inlines[i].name = string_offset(e, r->inlines[i].name);
+		uint64_t name = r->inlines[i].name;
+		r->inlines[i].name = name == NO_STRING ? e->nameless : e->strings[name];
 		r->inlines[i].call_file = e->files[r->inlines[i].call_file];
 	}
 	r->numbered = true;

@@ -13,6 +13,9 @@
 
 #define NO_STRING UINT32_MAX
 
+/* The name that inlined calls without one get, as addr2line writes it. */
+#define NAMELESS "??"
+
 struct pool_string {
 	const char *text; /* borrowed from a section, or from an arena; need not be terminated */
 	uint64_t hash;

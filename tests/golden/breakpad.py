@@ -23,7 +23,8 @@ LOOSE = "line record ignored: belongs to no function"
 OUTSIDE = "line record ignored: outside its function"
 OVERLAP = "line record ignored: overlaps the one before"
 NO_FILE = "line row ignored: no such file"
-NO_ORIGIN = "inlined call dropped: no such origin"
+NO_DEPTH = "inlined call dropped: nested too deep"
+NO_ORIGIN = "inlined call without a name: no such origin"
 NO_CALL_FILE = "inlined call dropped: no such file"
 NO_PARENT = "inlined call dropped: not within a call one level up"
 NO_CODE = "inlined call dropped: outside its function"
@@ -197,10 +198,9 @@ def wrong(gsym):
             ("an unknown file", "1008 4 5 9\n", NO_FILE), ("lines that overlap", "1008 4 5 1\n", OVERLAP),
             ("a line behind the function", "1020 4 5 1\n", OUTSIDE), ("a line before it", "ff0 10 5 1\n", OUTSIDE),
             ("a line whose end wraps", "fffffffffffffff0 20 5 1\n", OUTSIDE),
-            ("INLINE of an unknown origin", "INLINE 0 5 1 9 1000 8\n", NO_ORIGIN),
             ("INLINE of an unknown file", "INLINE 0 5 9 1 1000 8\n", NO_CALL_FILE),
             ("INLINE outside", "INLINE 0 5 1 1 2000 8\n", NO_CODE), ("INLINE without parent", "INLINE 1 5 1 1 1000 8\n", NO_PARENT),
-            ("INLINE too deep", "INLINE 256 5 1 1 1000 8\n", NO_PARENT), ("INLINE without size", "INLINE 0 5 1 1 1000 x\n", DAMAGED),
+            ("INLINE too deep", "INLINE 1024 5 1 1 1000 8\n", NO_DEPTH), ("INLINE without size", "INLINE 0 5 1 1 1000 x\n", DAMAGED),
             ("INLINE without code", "INLINE 0 5 1 1\n", DAMAGED), ("INLINE of nothing", "INLINE \n", DAMAGED),
             ("FUNC without name", "FUNC 3000 10 0\n", "function without a name"),
             ("FUNC without number", "FUNC 3000 xx 0 g\n", DAMAGED), ("FUNC that wraps", "FUNC fffffffffffffff0 20 0 g\n", DAMAGED),
@@ -211,6 +211,9 @@ def wrong(gsym):
             ("a huge number", "FILE 123456789012 b.c\n", None), ("a line without size", "1008 0 5 1\n", None),
             ("an empty line", "\n", None)):
         expect(gsym, what, func + line, plain, {kind: 1} if kind else {})
+    nameless = {0x1000: "?? at a.c:1< f at a.c:5", 0x1010: "f at a.c:1"}
+    expect(gsym, "INLINE of an unknown origin", func + "INLINE 0 5 1 9 1000 8\n", nameless, {NO_ORIGIN: 1})
+    expect(gsym, "an origin without a name", func + "INLINE_ORIGIN 9 \nINLINE 0 5 1 9 1000 8\n", nameless)
     expect(gsym, "lines before any function", head + "10 4 1 1\n14 4 1 1\n" + func[len(head):], plain, {LOOSE: 2})
     expect(gsym, "lines behind PUBLIC", func + "PUBLIC 2000 0 p\n2000 4 1 1\n", plain, {LOOSE: 1})
     expect(gsym, "lines of a damaged FUNC", func + "FUNC 3000 zz 0 g\n3000 4 1 1\n", plain, {DAMAGED: 1, LOOSE: 1})
