@@ -3,6 +3,7 @@
 
 #include "gsym/base/diag.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 static int read_head(struct cursor *c, const struct gsym_tables *tables, struct function_info *r,
@@ -51,4 +52,34 @@ int record_parse(struct cursor c, const struct gsym_tables *tables, struct funct
 		ret->blocks[type] = block;
 		ret->present |= 1u << type;
 	}
+}
+
+/* ---- Merged functions ---- */
+
+enum {
+	MERGED_SIZE_MIN = 4 + 4 + 4 + 8, /* length, then size, name and end of the smallest record */
+};
+
+static int bad_merged(struct gsym_diag *diag, const struct cursor *c, const char *what)
+{
+	return diag_set(diag, -EBADMSG, "merged functions: %s at offset 0x%" PRIx64, what, cursor_off(c));
+}
+
+int merged_count(struct cursor *block, uint32_t *ret, struct gsym_diag *diag)
+{
+	uint32_t count = cursor_u32(block);
+	if (!cursor_ok(block) || !cursor_can_hold(block, count, MERGED_SIZE_MIN))
+		return bad_merged(diag, block, "more records than bytes left");
+	*ret = count;
+	return 0;
+}
+
+int merged_next(struct cursor *block, struct cursor *ret, struct gsym_diag *diag)
+{
+	uint32_t size = cursor_u32(block);
+	struct cursor record = cursor_window(block, size);
+	if (!cursor_ok(block))
+		return bad_merged(diag, block, "record is cut off");
+	*ret = record;
+	return 0;
 }

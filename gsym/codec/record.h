@@ -10,6 +10,7 @@
 #include "gsym/codec/buf.h"
 #include "gsym/codec/decoder.h"
 #include "gsym/codec/format.h"
+#include "gsym/gsym.h"
 
 /* A record split into its blocks, which are not decoded. */
 struct function_info {
@@ -53,5 +54,15 @@ int record_decode(const struct function_info *r, uint64_t start, const struct gs
  */
 int record_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
 		  enum info_type *ret_part, struct gsym_diag *diag);
+
+/* ---- Merged functions: other functions folded onto the same code (gsym(5), "Merged functions") ---- */
+
+/* The block is a count, then whole function records, each preceded by its length. */
+
+/* Reads the number of records @block begins with: 0 or -EBADMSG. */
+int merged_count(struct cursor *block, uint32_t *ret, struct gsym_diag *diag);
+
+/* The next record as a window, after merged_count(): 0 or -EBADMSG. */
+int merged_next(struct cursor *block, struct cursor *ret, struct gsym_diag *diag);
 
 #endif

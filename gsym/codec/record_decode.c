@@ -11,7 +11,6 @@
 #include "gsym/codec/callsite.h"
 #include "gsym/codec/inline.h"
 #include "gsym/codec/linetab.h"
-#include "gsym/codec/merged.h"
 
 #include <inttypes.h>
 

@@ -1,12 +1,16 @@
 /*
- * strtab.h - a string table being written: NUL-terminated strings, each stored once, in order of
- * insertion. Offset 0 is the empty string.
+ * strtab.h - the string table and the file table being written.
+ *
+ * Of strings, which end with a NUL, each is stored once, in order of insertion. Offset 0 is the empty string.
  *
  * Slots of the hash table keep size and hash of their string, so that growing reads no string and most
  * mismatches cost no other memory access. Internal.
  */
 #ifndef GSYM_CODEC_STRTAB_H
 #define GSYM_CODEC_STRTAB_H
+
+#include "gsym/base/probe.h"
+#include "gsym/base/vec.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +46,23 @@ int strtab_add(struct strtab *table, const char *text, size_t size, uint64_t *re
  * -ENOMEM.
  */
 int strtab_extend(struct strtab *table, size_t size, char **ret);
+
+/* ---- A file table: each pair of strings once, in order of insertion; entry 0 is empty ---- */
+
+struct filetab_entry {
+	uint64_t dir, base; /* string table offsets */
+};
+
+struct filetab {
+	VEC(struct filetab_entry) entries;
+	struct index_table table; /* of all but entry 0 */
+};
+
+/* Holds just entry 0: 0 or -ENOMEM. */
+int filetab_init(struct filetab *files);
+void filetab_deinit(struct filetab *files);
+
+/* The index of the entry, which is stored when it is new: 0, -EOVERFLOW past 32 bits, -ENOMEM. */
+int filetab_add(struct filetab *files, uint64_t dir, uint64_t base, uint32_t *ret);
 
 #endif

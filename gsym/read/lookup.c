@@ -11,7 +11,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/codec/inline.h"
 #include "gsym/codec/linetab.h"
-#include "gsym/codec/merged.h"
+#include "gsym/codec/record.h"
 #include "gsym/read/reader.h"
 
 #include <errno.h>

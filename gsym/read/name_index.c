@@ -7,7 +7,7 @@
 #include "gsym/read/name_index.h"
 
 #include "gsym/base/invariant.h"
-#include "gsym/codec/merged.h"
+#include "gsym/codec/record.h"
 
 #include <stdatomic.h>
 #include <xxhash.h>

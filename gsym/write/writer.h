@@ -5,7 +5,6 @@
 #define GSYM_WRITE_WRITER_H
 
 #include "gsym/codec/buf.h"
-#include "gsym/codec/filetab.h"
 #include "gsym/codec/format.h"
 #include "gsym/gsym.h"
 #include "gsym/write/layout.h"

@@ -5,8 +5,8 @@
 
 Objects are those of a release build: static mutable ones are found by objdump(1). A one-use function is a static function of at
 most three lines that is called in one place and only passes its arguments on. A header's includers are other files than its own
-.c; a wrapped function is one of the tree that some test's meson.build names, as --wrap does. A lock says nothing if no field of its
-struct has GUARDED_BY and no comment at it says what it guards.
+.c; a wrapped function is one of the tree for which a unit test defines __wrap_NAME(). A lock says nothing if no field of its struct
+has GUARDED_BY and no comment at it says what it guards.
 """
 import argparse
 import os

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "gsym/render/batch/chunk.h"
+#include "gsym/render/batch/batch_cache.h"
 #include "gsym/render/batch/flat_function.h"
 #include "gsym/base/put.h"
 #include "gsym/read/lookup.h"

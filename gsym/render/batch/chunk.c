@@ -4,7 +4,7 @@
  * lookup of its own: its place says where in the source it is. Functions that are asked again and again are
  * cut for good, and give places without their record.
  */
-#include "gsym/render/batch/chunk.h"
+#include "gsym/render/batch/batch_cache.h"
 
 #include "gsym/base/sort.h"
 #include "gsym/read/lookup.h"

@@ -2,7 +2,6 @@
  * Out of memory: the first allocation fails, then the second, and so on until none does. Every function must
  * say -ENOMEM and leave nothing behind; the last round must give the whole answer. Linked with --wrap.
  */
-#include "gsym/codec/filetab.h"
 #include "gsym/codec/strtab.h"
 #include "gsym/read/intervals.h"
 #include "gsym/read/reader.h"

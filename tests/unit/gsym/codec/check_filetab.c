@@ -1,5 +1,5 @@
 /* Interning files: pairs, each once, in order; entry 0 is no file. */
-#include "gsym/codec/filetab.h"
+#include "gsym/codec/strtab.h"
 
 #include "tests/unit/gsym/sample.h"
 #include "tests/lib/unit.h"

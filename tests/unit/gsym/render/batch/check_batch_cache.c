@@ -5,7 +5,7 @@
 #include "tests/unit/gsym/sample.h"
 
 #include "gsym/base/vec.h"
-#include "gsym/render/batch/chunk.h"
+#include "gsym/render/batch/batch_cache.h"
 #include "gsym/render/batch/flat_function.h"
 #include "tests/lib/unit.h"
 
