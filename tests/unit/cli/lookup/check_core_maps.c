@@ -47,7 +47,8 @@ static void put_header(struct buf *b, const struct core_kind *kind)
 					  ELFMAG2,
 					  ELFMAG3,
 					  kind->wide ? ELFCLASS64 : ELFCLASS32,
-					  kind->big ? ELFDATA2MSB : ELFDATA2LSB};
+					  kind->big ? ELFDATA2MSB : ELFDATA2LSB,
+					  EV_CURRENT};
 	buf_bytes(b, ident, sizeof(ident));
 	buf_u16(b, kind->type);
 	buf_u16(b, 0);
