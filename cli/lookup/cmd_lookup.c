@@ -8,9 +8,7 @@
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "cli/command/commands.h"
-#include "cli/lookup/lookup_file.h"
-#include "cli/lookup/lookup_merged.h"
-#include "cli/lookup/symbol_operand.h"
+#include "cli/lookup/lookup_parts.h"
 #include "work/types/convert_address.h"
 #include "cli/command/message.h"
 

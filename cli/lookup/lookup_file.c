@@ -1,4 +1,4 @@
-#include "cli/lookup/lookup_file.h"
+#include "cli/lookup/lookup_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * The text is llvm-gsymutil's: a line with the number of functions, each function indented by three columns,
  * and an empty line after each but the last of the merged functions, whether the last is shown or not.
  */
-#include "cli/lookup/lookup_merged.h"
+#include "cli/lookup/lookup_parts.h"
 
 #include "gsym/base/diag.h"
 #include "gsym/codec/callsite.h"

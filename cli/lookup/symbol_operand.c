@@ -1,4 +1,4 @@
-#include "cli/lookup/symbol_operand.h"
+#include "cli/lookup/lookup_parts.h"
 
 #include <errno.h>
 #include <string.h>

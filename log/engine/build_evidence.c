@@ -1,4 +1,18 @@
-#include "log/engine/build_evidence.h"
+/*
+ * Whether a log is of the build that the image of a module is, if neither says so by an id.
+ *
+ * A function that has the same size in two builds may do so by chance. So the functions that a log names
+ * speak for or against the module: two that have another size reject it, and its frames are not explained
+ * until the log tells that another kernel was booted. Functions are counted in blocks of EVIDENCE_WINDOW
+ * different ones, after each of which the count begins anew. One alone does not reject: the kernel's sizes
+ * are not always those of an image, see symbol_match.h.
+ *
+ * Of other modules logs tell where functions start. Of those of another build many may start where they do in
+ * the image, since all before the first change do, so that two which do not reject the module here, too.
+ * But such a log may be of many processes, and of a time when the module was replaced: two functions that
+ * started elsewhere before, and now start where they should, accept the module again.
+ */
+#include "log/engine/pending_stack.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "log/engine/image_address.h"
+#include "log/engine/pending_stack.h"
 
 static bool next_segment(const struct filter_images *images, const struct filter_image *image, size_t i,
 			 struct filter_segment *ret)

@@ -1,4 +1,4 @@
-#include "log/engine/log_line.h"
+#include "log/engine/pending_stack.h"
 
 #include <errno.h>
 

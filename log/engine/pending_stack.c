@@ -5,8 +5,6 @@
 #include <xxhash.h>
 
 #include "gsym/base/invariant.h"
-#include "log/engine/image_address.h"
-#include "log/engine/log_line.h"
 #include "log/engine/symbol_match.h"
 
 enum {

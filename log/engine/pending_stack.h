@@ -1,9 +1,53 @@
-/* pending_stack.h - the buffered stacks, which are resolved and written together. */
+/* pending_stack.h - the buffered stacks, which are resolved and written together; and the parts of that. */
 #ifndef LOG_ENGINE_PENDING_STACK_H
 #define LOG_ENGINE_PENDING_STACK_H
 
-#include "log/engine/build_evidence.h"
 #include "log/engine/stack_buffer.h"
+
+/* ---- Whether a log is of the build of an image: build_evidence.c ---- */
+
+enum {
+	EVIDENCE_WINDOW = 128,     /* different functions that are counted together */
+	EVIDENCE_AGAINST = 2,      /* of these with another size, or start */
+	EVIDENCE_MODULES_MAX = 256 /* further modules are never rejected */
+};
+
+struct module_evidence {
+	char name[FILTER_NAME_SIZE];
+	uint64_t seen[EVIDENCE_WINDOW]; /* functions: which, and whether it fits */
+	uint32_t n_seen, n_against;
+	uint64_t again; /* the function that began to accept a rejected module; 0: none */
+	bool rejected;
+	bool before; /* it had been rejected before it was accepted again */
+};
+
+/* Zero-initialised is empty. */
+struct build_evidence {
+	VEC(struct module_evidence) modules;
+};
+
+/*
+ * Adds a frame. A module with an id is what its image is, and never rejected.
+ *
+ * @evidence: of the frames before
+ * @module:   of the frame
+ * @function: that it names: index in the kernel's image, or a hash of its name
+ * @fits:     whether its size in the log is that in the image, or its start
+ *
+ * 1 if it rejects the module for the first time, 0 or -ENOMEM.
+ */
+int build_evidence_add(struct build_evidence *evidence, const struct filter_module *module, uint64_t function,
+		       bool fits);
+
+bool build_is_rejected(const struct build_evidence *evidence, const struct filter_module *module);
+
+/* Forgets all frames. */
+void build_evidence_reset(struct build_evidence *evidence);
+
+void build_evidence_deinit(struct build_evidence *evidence);
+size_t build_evidence_memory(const struct build_evidence *evidence);
+
+/* ---- The stacks ---- */
 
 struct pending_stack {
 	struct stack_buffer buffer;
@@ -32,5 +76,40 @@ void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_m
  */
 int pending_stack_flush(struct pending_stack *stack, const struct filter_images *images,
 			const struct filter_options *options, struct text_buf *out);
+
+/* ---- Addresses in images: image_address.c ---- */
+
+/* Sets the link-time address in @image of @frame, which is no name: false if it has none. */
+bool image_address_of(const struct filter_images *images, const struct filter_image *image,
+		      const struct log_frame *frame, uint64_t *ret);
+
+/* Whether addresses of @space need the segments of an image. */
+bool image_address_needs_segments(enum frame_space space);
+
+/* ---- Lines with their answers: log_line.c ---- */
+
+/* A line and its resolved frames. */
+struct resolved_line {
+	const char *text; /* with its newline, if it has one */
+	size_t size;
+	const struct buffered_frame *frames;   /* ascending by position */
+	const struct resolver_frame *resolved; /* as many */
+	const struct filter_image *images;     /* as many */
+	size_t n;
+};
+
+/*
+ * Appends the line. A frame without an answer is copied unchanged. Inlined calls get lines of their own
+ * before the function's, in formats with a line for each frame.
+ *
+ * @out: appended to; its errors are sticky
+ * @line: the line, with its frames after stack_resolver_run()
+ * @resolver: the resolver of these frames, not run again since
+ * @answer: scratch of the caller, reused between calls
+ * @options: of the filter
+ */
+void log_line_write(struct text_buf *out, const struct resolved_line *line,
+		    const struct stack_resolver *resolver, struct gsym_answer *answer,
+		    const struct filter_options *options);
 
 #endif

@@ -19,7 +19,7 @@
  *	0   ???                           000000000000000000 0 + 0
  *	0   <translation info unavailable> 0x0000000102ad0718 ???
  */
-#include "log/formats/format_apple.h"
+#include "log/formats/report_lines.h"
 
 enum {
 	ADDRESS_DIGITS_MIN = 8,

@@ -1,4 +1,21 @@
-#include "log/formats/format_ips.h"
+/*
+ * Crash reports of newer Apple systems (.ips): a line of JSON that describes the report, then a JSON object.
+ *
+ *	{"app_name":"Example","bug_type":"309","incident_id":"..."}
+ *	{ "threads": [{"frames": [{"imageOffset": 16208, "imageIndex": 0}, ...]}, ...],
+ *	  "usedImages": [{"base": 4372103168, "uuid": "...", "name": "Example"}, ...] }
+ *
+ * Images may come after the frames, so the object is read as a whole.
+ *
+ * And those of minidump_stackwalk, which are such an object alone:
+ *
+ *	{"crash_info": ..., "threads": [{"frames": [{"frame": 1, "module": "x.so", "module_offset": "0x1177",
+ *	"function": null, "file": null, "line": null, "inlines": null, ...}, ...]}, ...],
+ *	"modules": [{"filename": "x.so", "debug_id": "...", ...}, ...]}
+ *
+ * There return addresses were moved back into the call. What is null is filled in.
+ */
+#include "log/formats/report_lines.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "log/formats/format_apple.h"
+#include "log/formats/report_lines.h"
 
 struct apple {
 	bool after_thread; /* the previous line announces frames */

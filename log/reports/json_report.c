@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "log/formats/format_ips.h"
+#include "log/formats/report_lines.h"
 #include "log/line/json_member.h"
 
 struct json {

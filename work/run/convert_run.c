@@ -24,7 +24,6 @@
 #include "work/run/inputs.h"
 #include "work/run/job_worker.h"
 #include "work/run/result_store.h"
-#include "work/run/verdict.h"
 #include "work/run/run_slots.h"
 #include "work/run/zygote.h"
 #include "work/os/retry.h"

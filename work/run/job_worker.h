@@ -5,6 +5,7 @@
 #ifndef WORK_RUN_JOB_WORKER_H
 #define WORK_RUN_JOB_WORKER_H
 
+#include <sys/resource.h>
 #include "work/run/convert_job.h"
 #include "work/types/convert_address.h"
 #include "work/worker/child.h"
@@ -36,5 +37,14 @@ int job_open_neighbour(struct convert_job *job, const struct child *child, const
 
 /* Fetches a debug file for the worker, which waits. 0, or -ECANCELED if the daemon ends. */
 int job_fetch(struct convert_job *job, const struct child *child, const struct worker_fetch *m);
+
+/* ---- The outcome after the worker has exited: verdict.c ---- */
+
+/*
+ * Sets the outcome of the job, whose worker has exited, and publishes its output if it succeeded.
+ * @why_killed: 0, or the negative errno for which the client killed the worker.
+ * @status, @usage: as of wait4(2).
+ */
+void verdict_decide(struct convert_job *job, int why_killed, int status, const struct rusage *usage);
 
 #endif

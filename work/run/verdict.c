@@ -1,4 +1,4 @@
-#include "work/run/verdict.h"
+#include "work/run/job_worker.h"
 
 #include <errno.h>
 #include <signal.h>

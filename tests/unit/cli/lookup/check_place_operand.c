@@ -1,6 +1,6 @@
 /* Operands that are an address or a symbol with an offset. */
 
-#include "cli/lookup/symbol_operand.h"
+#include "cli/lookup/lookup_parts.h"
 
 #include <errno.h>
 #include <string.h>

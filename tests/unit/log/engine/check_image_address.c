@@ -1,7 +1,7 @@
 /* The link-time address of what a log says of an image's code: never one of two that may be meant. */
 #include "tests/unit/log/engine/filter_sample.h"
 
-#include "log/engine/image_address.h"
+#include "log/engine/pending_stack.h"
 #include "tests/lib/unit.h"
 
 enum { ALPHA = BASE, ONE = BASE + 0x40, TWIN = BASE + 0x80 };

@@ -1,5 +1,5 @@
 /* Lines with their frames replaced: how answers look in each style, and what stays as it is. */
-#include "log/engine/log_line.h"
+#include "log/engine/pending_stack.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Crash reports in JSON: where they begin and end, the frames and images in them, and their members. */
 #include "tests/unit/gsym/sample.h"
 
-#include "log/formats/format_ips.h"
+#include "log/formats/report_lines.h"
 #include "log/line/json_member.h"
 #include "tests/lib/unit.h"
 

@@ -7,7 +7,7 @@
 
 #include "log/line/log_format.h"
 #include "log/maps/memory_map.h"
-#include "log/formats/format_apple.h"
+#include "log/formats/report_lines.h"
 #include "tests/lib/unit.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "work/cache/cache_entry.h"
 #include "work/cache/publish.h"
-#include "work/run/verdict.h"
+#include "work/run/job_worker.h"
 #include "tests/unit/work/run/job_fixture.h"
 
 #include <errno.h>

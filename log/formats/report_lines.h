@@ -1,25 +1,49 @@
 /*
- * format_ips.h - crash reports of newer Apple systems (.ips): a line of JSON that describes the report,
- * then a JSON object.
- *
- *	{"app_name":"Example","bug_type":"309","incident_id":"..."}
- *	{ "threads": [{"frames": [{"imageOffset": 16208, "imageIndex": 0}, ...]}, ...],
- *	  "usedImages": [{"base": 4372103168, "uuid": "...", "name": "Example"}, ...] }
- *
- * Images may come after the frames, so the object is read as a whole.
- *
- * And those of minidump_stackwalk, which are such an object alone:
- *
- *	{"crash_info": ..., "threads": [{"frames": [{"frame": 1, "module": "x.so", "module_offset": "0x1177",
- *	"function": null, "file": null, "line": null, "inlines": null, ...}, ...]}, ...],
- *	"modules": [{"filename": "x.so", "debug_id": "...", ...}, ...]}
- *
- * There return addresses were moved back into the call. What is null is filled in.
+ * report_lines.h - the lines and objects of reports that are held until their images are known (log/reports).
  */
-#ifndef LOG_FORMATS_FORMAT_IPS_H
-#define LOG_FORMATS_FORMAT_IPS_H
+#ifndef LOG_FORMATS_REPORT_LINES_H
+#define LOG_FORMATS_REPORT_LINES_H
 
 #include "log/line/log_format.h"
+
+/* ---- Apple's reports in text form: format_apple.c ---- */
+
+enum apple_line {
+	APPLE_OTHER,
+	APPLE_REPORT, /* a report begins */
+	APPLE_THREAD, /* frames follow */
+	APPLE_FRAME,  /* perhaps without an image */
+	APPLE_ADDRESSES,
+	APPLE_BACKTRACE, /* announces addresses and has them */
+	APPLE_IMAGES,    /* images follow */
+	APPLE_IMAGE,
+};
+
+enum apple_line apple_line_kind(struct text_scan line);
+
+/* A line "(0x1000 0x2000 ...)": the frames of an exception. */
+struct apple_addresses {
+	struct text_scan prefix; /* quoting, as at the beginning of each line */
+	struct text_scan title;  /* what else is before the list, without the blank; may be empty */
+	struct text_scan list;   /* the addresses that follow */
+	uint32_t number;         /* of the next */
+};
+
+/* False if the line is no such. */
+bool apple_addresses_parse(struct text_scan line, struct apple_addresses *ret);
+
+/* The image of the next address, NULL if it is in none of the report. False after the last. */
+bool apple_addresses_image(struct apple_addresses *addresses, const struct log_modules *images,
+			   const struct log_module **ret);
+
+/* Appends the line of the next frame, as other reports have it, without an end. False after the last. */
+bool apple_addresses_next(struct apple_addresses *addresses, const struct log_modules *images,
+			  struct text_buf *out);
+
+/* Learns an image from the line. 0 or -ENOMEM. */
+int apple_note(struct log_context *context, struct text_scan line);
+
+/* ---- Reports in JSON: format_ips.c ---- */
 
 enum {
 	IPS_DEPTH_MAX = 64,     /* of nested objects and arrays */
