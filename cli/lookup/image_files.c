@@ -141,9 +141,10 @@ static void use_object(struct image_file *file)
 }
 
 /* A GSYM file, or an object file, which is converted. After -EIO without a diagnosis a signal ended that. */
-static int open_image(const char *path, struct image_file *file, struct gsym_diag *diag)
+static int open_image(const char *path, const char *arch, struct object_arches *choices,
+		      struct image_file *file, struct gsym_diag *diag)
 {
-	const struct object_options options = {.arch = NULL};
+	const struct object_options options = {.arch = arch, .choices = choices};
 	struct gsym_diag why = {""};
 	int err = gsym_reader_open(path, &file->opened, diag);
 	if (!err) {
@@ -165,18 +166,31 @@ static int open_image(const char *path, struct image_file *file, struct gsym_dia
 	return 0;
 }
 
-static int add(struct image_files *images, const char *path, const char *name, struct gsym_diag *diag)
+static int add_image(struct image_files *images, const char *path, const char *name, const char *arch,
+		     struct object_arches *choices, struct gsym_diag *diag)
 {
 	struct image_file file = {.name = strdup(name)};
 	int err = file.name && !vec_reserve(&images->list, 1) ? 0 : -ENOMEM;
 	if (!err)
-		err = open_image(path, &file, diag);
+		err = open_image(path, arch, choices, &file, diag);
 	if (err) {
 		free(file.name);
 		return err;
 	}
 	images->list.v[images->list.n++] = file;
 	return 0;
+}
+
+/* Adds the image of @path, or all that it has: lines of a log choose one by its UUID. */
+static int add_file(struct image_files *images, const char *path, struct gsym_diag *diag)
+{
+	struct object_arches choices = {.n = 0};
+	int err = add_image(images, path, path, NULL, &choices, diag);
+	if (!choices.n)
+		return err;
+	for (size_t i = err = 0; i < choices.n && !err; i++)
+		err = add_image(images, path, path, choices.name[i], NULL, diag);
+	return err;
 }
 
 int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv)
@@ -193,7 +207,7 @@ int images_open_all(const struct command *command, struct image_files *images, i
 		char file[PATH_MAX];
 		int err = bundle_resolve(argv[i], file, &diag); /* logs have the name of what is in it */
 		if (!err)
-			err = add(images, file, file, &diag);
+			err = add_file(images, file, &diag);
 		if (err == -EIO && !diag.text[0])
 			return STATUS_FAILED;
 		if (err)
@@ -289,7 +303,7 @@ static int open_mounted(struct image_files *images, const char *id, struct image
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/image.gsym", directory);
 	struct gsym_diag diag = {""};
-	int err = add(images, path, id, &diag);
+	int err = add_image(images, path, id, NULL, NULL, &diag);
 	if (err)
 		return err == -ENOENT ? err : refuse(images, path, err, &diag);
 	*ret = &images->list.v[images->list.n - 1];

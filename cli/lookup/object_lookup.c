@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "work/cache/cache.h"
@@ -109,23 +108,12 @@ void object_lookup_explain(const char *path, struct gsym_diag *diag)
 		diag_set(diag, -ENOEXEC, "neither an object file nor a GSYM file");
 }
 
-static bool is_native(const char *arch)
-{
-	struct utsname system;
-	if (uname(&system))
-		return false;
-	return strcmp(arch, strcmp(system.machine, "aarch64") ? system.machine : "arm64") == 0;
-}
-
-/* The one of @n images that @arch names, or of this machine, or the only one; NULL when that is none or
- * several. */
-static const struct image_identity *pick(const struct image_identity *list, size_t n, const char *arch)
+/* The one of @n images that @arch names, or the only one; NULL when that is none or several. */
+static const struct image_identity *pick_image(const struct image_identity *list, size_t n, const char *arch)
 {
 	const struct image_identity *found = NULL;
-	if (n == 1 && !arch)
-		return list;
 	for (size_t i = 0; i < n; i++) {
-		if (arch ? strcmp(list[i].arch, arch) != 0 : !is_native(list[i].arch))
+		if (arch && strcmp(list[i].arch, arch) != 0)
 			continue;
 		if (found)
 			return NULL;
@@ -137,11 +125,14 @@ static const struct image_identity *pick(const struct image_identity *list, size
 static int report_choices(const struct object *object, const struct image_identity *list, size_t n)
 {
 	char why[ARCHES_TEXT] = "holds code for ";
+	struct object_arches *choices = object->options->arch ? NULL : object->options->choices;
 	for (size_t i = 0; i < n; i++) {
 		size_t used = strlen(why);
+		if (choices && choices->n < OBJECT_ARCHES_MAX)
+			memcpy(choices->name[choices->n++], list[i].arch, sizeof(choices->name[0]));
 		snprintf(why + used, sizeof(why) - used, "%s%s", i ? ", " : "", list[i].arch);
 	}
-	return report(object, -EINVAL, why, "choose one with --arch=ARCH");
+	return report(object, -EINVAL, why, object->options->choices ? NULL : "choose one with --arch=ARCH");
 }
 
 static int identify_object(struct object *object)
@@ -159,7 +150,7 @@ static int identify_object(struct object *object)
 		return report(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
 	if (!found.n)
 		return -ENOEXEC;
-	const struct image_identity *image = pick(found.images, found.n, arch);
+	const struct image_identity *image = pick_image(found.images, found.n, arch);
 	if (!image)
 		return report_choices(object, found.images, found.n);
 	id_format(image, object->id);

@@ -12,9 +12,19 @@ struct converter;
 struct lookup_image;
 struct search_path;
 
+enum { OBJECT_ARCHES_MAX = 8 };
+
+/* The architectures of the images in a file, at most so many. */
+struct object_arches {
+	size_t n;
+	char name[OBJECT_ARCHES_MAX][16];
+};
+
 /* All borrowed. */
 struct object_options {
-	const char *arch;  /* which image of a fat file; NULL: the only one, or that of this machine */
+	const char *arch; /* which image of a fat file; NULL: it has to be the only one */
+	/* Set to what there is to choose from, with -EINVAL, if there are several and no @arch. Or NULL. */
+	struct object_arches *choices;
 	const char *cache; /* the directory; NULL: $GSYMFS_CACHE, or the default, which is that of gsymfs */
 	/* Directories of debug files, absolute, NULL-terminated; NULL: the default one alone. */
 	const char *const *debug_dirs;
