@@ -10,10 +10,7 @@
 
 #include "tests/unit/wrap_malloc.h"
 
-int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* With _FORTIFY_SOURCE. */
-int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 static int print(char **ret, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
 

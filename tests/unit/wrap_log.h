@@ -11,7 +11,6 @@
 #include "tests/lib/unit.h"
 
 ssize_t __real_write(int fd, const void *from, size_t size);
-ssize_t __wrap_write(int fd, const void *from, size_t size);
 
 extern char logged[16384];
 char logged[16384]; /* one line a message, with the first letter of its level */

@@ -18,13 +18,6 @@ int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __real_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr);
 int __real_pthread_cond_destroy(pthread_cond_t *cond);
 int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr);
-int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
-int __wrap_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr);
-int __wrap_pthread_cond_destroy(pthread_cond_t *cond);
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 
 static pthread_mutex_t *known_mutex; /* initialized and not destroyed; NULL: none */
 static pthread_cond_t *known_cond;

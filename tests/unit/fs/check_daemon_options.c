@@ -363,7 +363,6 @@ TEST(operands)
 static int copies_left = -1; /* negative: any number */
 
 char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
 
 char *__wrap_strdup(const char *text)
 {

@@ -19,9 +19,7 @@ static struct {
 } lib;
 
 int __real_fuse_opt_add_opt_escaped(char **opts, const char *opt);
-int __wrap_fuse_opt_add_opt_escaped(char **opts, const char *opt);
 int __real_fuse_opt_add_arg(struct fuse_args *args, const char *arg);
-int __wrap_fuse_opt_add_arg(struct fuse_args *args, const char *arg);
 
 static bool fails(void)
 {
@@ -37,9 +35,6 @@ int __wrap_fuse_opt_add_arg(struct fuse_args *args, const char *arg)
 {
 	return fails() ? -1 : __real_fuse_opt_add_arg(args, arg);
 }
-
-struct fuse_session *__wrap_fuse_session_new(struct fuse_args *args, const struct fuse_lowlevel_ops *ops,
-					     size_t size, void *user);
 
 struct fuse_session *__wrap_fuse_session_new(struct fuse_args *args, const struct fuse_lowlevel_ops *ops,
 					     size_t size, void *user)

@@ -19,8 +19,6 @@ enum { BUSY_LISTED = 80 };
 static struct gsymfs fs;
 static struct text_buf logged;
 
-ssize_t __wrap_write(int fd, const void *from, size_t size);
-
 /* A line of the log, which is written while no lock is held. Kept without what all begin with. */
 ssize_t __wrap_write(int fd, const void *from, size_t size)
 {

@@ -4,11 +4,6 @@
 #ifndef TESTS_UNIT_SAMPLE_H
 #define TESTS_UNIT_SAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tests/lib/unit.h"
 
 #include "gsym/gsym.h"

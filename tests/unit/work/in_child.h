@@ -2,10 +2,6 @@
 #ifndef TESTS_IN_CHILD_H
 #define TESTS_IN_CHILD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -176,7 +176,6 @@ TEST(no_directory)
 static int readable = -1;
 
 struct dirent *__real_readdir64(DIR *dir);
-struct dirent *__wrap_readdir64(DIR *dir);
 
 struct dirent *__wrap_readdir64(DIR *dir)
 {

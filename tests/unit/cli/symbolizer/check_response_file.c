@@ -98,7 +98,6 @@ TEST(files_are_read)
 static int read_error; /* of any file; 0: none */
 
 ssize_t __real_pread64(int fd, void *to, size_t size, off_t off);
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off);
 
 ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off)
 {

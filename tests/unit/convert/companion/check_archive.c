@@ -1,8 +1,6 @@
 /* Members of static libraries, in all forms of their names. */
 #include "convert/companion/mapped_object.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* Texts that are kept once. */
 #include "convert/record/pool.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,9 +4,6 @@
 #include "convert/verify/verify_report.h"
 #include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

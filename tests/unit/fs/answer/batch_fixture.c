@@ -12,24 +12,14 @@ struct batch_fixture b;
 /* ---- Between the q and its batches ---- */
 
 struct sharded_batch *__real_sharded_batch_new(const struct gsym_reader *reader, unsigned n_shards);
-struct sharded_batch *__wrap_sharded_batch_new(const struct gsym_reader *reader, unsigned n_shards);
 int __real_sharded_batch_expect(struct sharded_batch *sharded, const struct batch_options *options,
-				const struct shard_run *run, const struct batch_query *queries, size_t n,
-				size_t *ret_n);
-int __wrap_sharded_batch_expect(struct sharded_batch *sharded, const struct batch_options *options,
 				const struct shard_run *run, const struct batch_query *queries, size_t n,
 				size_t *ret_n);
 int __real_sharded_batch_expect_more(struct sharded_batch *sharded, const struct batch_options *options,
 				     const struct shard_run *run);
-int __wrap_sharded_batch_expect_more(struct sharded_batch *sharded, const struct batch_options *options,
-				     const struct shard_run *run);
 int __real_sharded_batch_answer(struct sharded_batch *sharded, const struct batch_options *options,
 				const struct shard_run *run, const struct batch_query *queries, size_t n,
 				size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag);
-int __wrap_sharded_batch_answer(struct sharded_batch *sharded, const struct batch_options *options,
-				const struct shard_run *run, const struct batch_query *queries, size_t n,
-				size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag);
-void __wrap_requester_prefetch(struct requester *requester, struct image *image, bool whole);
 
 struct sharded_batch *__wrap_sharded_batch_new(const struct gsym_reader *reader, unsigned n_shards)
 {

@@ -42,10 +42,7 @@ static int64_t cpu_seconds;   /* that pass from one look at the clock of CPU tim
 
 int __real_symbol_names_ready(struct answers *answers, struct revision *rev, const struct handle *handle,
 			      enum symbol_names kind, struct wait *ret_wait);
-int __wrap_symbol_names_ready(struct answers *answers, struct revision *rev, const struct handle *handle,
-			      enum symbol_names kind, struct wait *ret_wait);
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 
 static void build(enum symbol_names kind)
 {

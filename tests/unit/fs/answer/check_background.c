@@ -20,11 +20,6 @@ enum { CALLS = 12, LOG = 64 };
 
 static struct fuse_ctx context;
 
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-int __wrap_fuse_reply_err(fuse_req_t req, int err);
-
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t func, void *data);
-
 static int replied[CALLS];
 
 void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t func, void *data)

@@ -10,8 +10,6 @@ enum { MANY = 10000 };
 static struct timespec now;
 static unsigned looks;
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
-
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 {
 	assert_int_equal(clock, CLOCK_THREAD_CPUTIME_ID);

@@ -40,7 +40,6 @@ static struct {
 static const struct handle *cut_after;
 
 int __real_handle_run(const struct handle *handle, int (*work)(void *arg), void *arg);
-int __wrap_handle_run(const struct handle *handle, int (*work)(void *arg), void *arg);
 
 int __wrap_handle_run(const struct handle *handle, int (*work)(void *arg), void *arg)
 {

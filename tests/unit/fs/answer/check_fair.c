@@ -2,11 +2,6 @@
 #include "fs/answer/account.h"
 #include "fs/sys/user_queues.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
 

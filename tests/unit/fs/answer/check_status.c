@@ -20,10 +20,6 @@ enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */ };
 static bool is_cached;
 static const char *cached_notes = "";
 
-bool __wrap_cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
-		       struct text_buf *notes);
-uint64_t __wrap_fragments_functions(const struct images *images, const struct revision *rev);
-
 uint64_t __wrap_fragments_functions(const struct images *images, const struct revision *rev)
 {
 	(void)images;

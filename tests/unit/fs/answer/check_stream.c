@@ -21,9 +21,6 @@ enum {
 static char replied[256];
 static size_t n_replied, replies;
 
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-int __wrap_fuse_reply_buf(fuse_req_t req, const char *data, size_t size);
-
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {
 	static const struct fuse_ctx context = {.uid = 7};

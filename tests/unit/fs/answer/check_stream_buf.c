@@ -1,10 +1,6 @@
 /* Offsets of a stream: which results are kept, which are dropped, where new results begin. */
 #include "fs/answer/stream_buf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
 #include <errno.h>
 
 #include "tests/lib/unit.h"

@@ -37,9 +37,7 @@ static unsigned replies;
 static int64_t passing; /* nanoseconds from one look at the clock to the next; negative: it is the real one */
 static int64_t now;
 
-int __wrap_fuse_reply_buf(fuse_req_t req, const char *data, size_t size);
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 
 int __wrap_fuse_reply_buf(fuse_req_t req, const char *data, size_t size)
 {
@@ -69,9 +67,6 @@ static size_t largest; /* of them, in bytes, when they are read */
 static int render_err; /* of the next one, once */
 
 int __real_listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from,
-			  uint32_t to, size_t enough, const struct render_options *options,
-			  struct gsym_decoder *decoder, struct text_buf *out, uint32_t *ret);
-int __wrap_listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from,
 			  uint32_t to, size_t enough, const struct render_options *options,
 			  struct gsym_decoder *decoder, struct text_buf *out, uint32_t *ret);
 

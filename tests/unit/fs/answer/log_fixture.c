@@ -11,12 +11,8 @@ struct log_fixture t;
 /* ---- Between the file and its filter ---- */
 
 struct filter *__real_filter_new(const struct filter_images *with, const struct filter_options *how);
-struct filter *__wrap_filter_new(const struct filter_images *with, const struct filter_options *how);
 int __real_filter_write(struct filter *to, const char *bytes, size_t size, enum filter_rest rest,
 			struct text_buf *out, size_t *ret_used);
-int __wrap_filter_write(struct filter *to, const char *bytes, size_t size, enum filter_rest rest,
-			struct text_buf *out, size_t *ret_used);
-void __wrap_requester_prefetch(struct requester *requester, struct image *image, bool whole);
 
 struct filter *__wrap_filter_new(const struct filter_images *with, const struct filter_options *how)
 {

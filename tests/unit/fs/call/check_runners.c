@@ -3,9 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <time.h>
 
 #include "gsym/base/vec.h"
@@ -17,10 +14,7 @@ static int threads_left = -1; /* that can be started; negative: as many as wante
 static unsigned cpus;
 
 int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 int __real_pthread_join(pthread_t thread, void **ret);
-int __wrap_pthread_join(pthread_t thread, void **ret);
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret);
 
 int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {

@@ -680,9 +680,6 @@ TEST_WITH(outcomes, images_fixture_set_up, images_fixture_tear_down)
 
 /* ---- Those that wait for a conversion ---- */
 
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t function, void *user);
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-
 void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t function, void *user)
 {
 	(void)req, (void)function, (void)user;
@@ -783,7 +780,6 @@ static int threads_left =
 	-1; /* that can be started, and do nothing; negative: as many as wanted, as they are */
 
 int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 
 static void *do_nothing(void *arg)
 {

@@ -34,8 +34,6 @@ static struct outcome next_outcome;
 static _Atomic unsigned conversions;
 static struct run_slots slots;
 
-int __wrap_sched_setscheduler(pid_t pid, int policy, const struct sched_param *param);
-
 /* It has one thread, no slot that others wait for, and ends when it is cancelled. */
 static void expect_idle(const struct converter *converter, const struct convert_request *request)
 {
@@ -91,8 +89,6 @@ static void run_worker(const struct converter *converter, const struct convert_r
 	conversions++;
 	*ret = next_outcome;
 }
-
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
 
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {

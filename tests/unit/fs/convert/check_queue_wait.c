@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {
 	static const struct fuse_ctx ctx = {.uid = STRANGER};

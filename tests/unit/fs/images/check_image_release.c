@@ -19,9 +19,6 @@ static bool in_cache;
 static int publish_result;
 static struct images_fixture *reopens; /* while the cache is asked, its image is closed and opened again */
 
-bool __wrap_cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle);
-int __wrap_cache_publish_kept(struct cache *cache, const struct handle *handle);
-
 bool __wrap_cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle)
 {
 	assert_null(cache);

@@ -9,14 +9,10 @@
 #include "fs/name/inode_key.h"
 #include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include <cmocka.h>
 
 /* A file of @id, called so, whose inode number says which of them it is. */
 static void add(struct images_fixture *f, const char *id, ino_t ino)

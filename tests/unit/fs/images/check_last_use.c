@@ -22,8 +22,6 @@ static struct {
 
 static struct cache cache;
 
-int __wrap_utimensat(int dir, const char *name, const struct timespec times[2], int flags);
-
 /* Others must be able to take the lock meanwhile. */
 int __wrap_utimensat(int dir, const char *name, const struct timespec times[2], int flags)
 {

@@ -3,12 +3,8 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tests/lib/unit.h"
 
@@ -17,9 +13,7 @@ enum { CONTENT_MAX = 8 << 20 };
 static long allowed = -1; /* allocations until one fails; negative: none does */
 
 void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size);
 
 static bool fails(void)
 {

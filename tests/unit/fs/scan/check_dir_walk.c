@@ -159,7 +159,6 @@ TEST(kinds_of_entries)
 static int readdir_error; /* instead of the first entry; 0: none */
 
 struct dirent *__real_readdir64(DIR *d);
-struct dirent *__wrap_readdir64(DIR *d);
 
 struct dirent *__wrap_readdir64(DIR *d)
 {

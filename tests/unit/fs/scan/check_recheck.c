@@ -11,8 +11,6 @@
 
 static int checks;
 
-int __wrap_inputs_check(struct span inputs, const struct search_path *search);
-
 /* They say what comes of it. */
 int __wrap_inputs_check(struct span inputs, const struct search_path *search)
 {

@@ -49,7 +49,6 @@ static struct servers {
 
 static _Atomic time_t now;
 
-time_t __wrap_time(time_t *ret);
 time_t __wrap_time(time_t *ret)
 {
 	assert_null(ret);
@@ -57,12 +56,6 @@ time_t __wrap_time(time_t *ret)
 }
 
 /* ---- In place of libfuse, the client and the worker ---- */
-
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-void __wrap_fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, unsigned silence,
-			struct fetched *ret);
-int __wrap_identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max,
-		    struct identified *ret, struct gsym_diag *diag);
 
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {

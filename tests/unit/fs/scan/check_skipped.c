@@ -16,7 +16,6 @@ static const struct log quiet = {.most = (enum log_level) - 1};
 static long allowed = -1; /* copies of text until one fails; negative: none does */
 
 char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
 char *__wrap_strdup(const char *text)
 {
 	return allowed >= 0 && allowed-- == 0 ? NULL : __real_strdup(text);

@@ -34,7 +34,6 @@ static struct {
 static const char *mounted; /* the name of an entry on the file system of the mount */
 
 int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
-int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret)
 {

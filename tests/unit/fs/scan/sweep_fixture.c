@@ -90,9 +90,6 @@ static int follow(const char *line, bool hashes, struct identified *ret, struct 
 }
 
 int __wrap_identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max,
-		    struct identified *ret, struct gsym_diag *diag);
-
-int __wrap_identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max,
 		    struct identified *ret, struct gsym_diag *diag)
 {
 	char recipe[4096], *rest;
@@ -113,7 +110,6 @@ const char *unopenable;
 int why_not;
 
 long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
 
 /* openat2(2) has no function of its own. */
 long __wrap_syscall(long number, ...)

@@ -24,11 +24,6 @@ static struct {
 	size_t size;
 } lib;
 
-int __wrap_fuse_version(void);
-int __wrap_fuse_session_fd(struct fuse_session *session);
-int __wrap_fuse_session_custom_io(struct fuse_session *session, const struct fuse_custom_io *io, int fd);
-ssize_t __wrap_writev(int fd, const struct iovec *iov, int count);
-
 int __wrap_fuse_version(void)
 {
 	return lib.version;

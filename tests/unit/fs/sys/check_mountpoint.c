@@ -37,22 +37,12 @@ static struct {
 static char dir[] = "/tmp/check_mountpoint.XXXXXX";
 
 int __real_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
-int __wrap_umount2(const char *path, int flags);
-int __wrap_posix_spawnp(pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
-			const posix_spawnattr_t *attr, char *const argv[], char *const env[]);
-pid_t __wrap_waitpid(pid_t pid, int *status, int options);
 char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
 void __real_free(void *p);
-void __wrap_free(void *p);
 char *__real_realpath(const char *path, char *resolved);
-char *__wrap_realpath(const char *path, char *resolved);
 FILE *__wrap_setmntent(const char *path, const char *mode);
 int __real_endmntent(FILE *table);
-int __wrap_endmntent(FILE *table);
 int __real_socket(int domain, int type, int protocol);
-int __wrap_socket(int domain, int type, int protocol);
 
 int __wrap_open64(const char *path, int flags, ...)
 {

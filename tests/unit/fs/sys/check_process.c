@@ -38,8 +38,6 @@ static void expect_exit(int (*in_child)(void), int status)
 
 static atomic_int asked, ending, ended;
 
-void __wrap_fuse_session_exit(struct fuse_session *session);
-
 void __wrap_fuse_session_exit(struct fuse_session *session)
 {
 	(void)session;
@@ -120,7 +118,6 @@ TEST(ends_without_a_signal)
 static bool no_thread;
 
 int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 
 int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
@@ -200,7 +197,6 @@ TEST(woken)
 static bool no_fork;
 
 pid_t __real_fork(void);
-pid_t __wrap_fork(void);
 
 pid_t __wrap_fork(void)
 {

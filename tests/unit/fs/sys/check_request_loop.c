@@ -6,10 +6,6 @@
 #include <errno.h>
 #include <linux/fuse.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -53,14 +49,7 @@ static unsigned threads_seen;
 static pthread_t thread_seen;
 
 ssize_t __real_read(int fd, void *to, size_t size);
-ssize_t __wrap_read(int fd, void *to, size_t size);
 int __real_nanosleep(const struct timespec *request, struct timespec *left);
-int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
-int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
-int __wrap_fuse_session_fd(struct fuse_session *session);
-int __wrap_fuse_session_exited(struct fuse_session *session);
-void __wrap_fuse_session_exit(struct fuse_session *session);
-void __wrap_fuse_session_process_buf(struct fuse_session *session, const struct fuse_buf *buf);
 
 /* A request, or an int: an errno. */
 ssize_t __wrap_read(int fd, void *to, size_t size)
@@ -173,7 +162,6 @@ static void note_ready(void *user)
 static int threads_left = -1; /* that can be started; negative: as many as wanted */
 
 int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 
 int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {

@@ -2,8 +2,6 @@
 #include "fs/tree/fixed.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,8 +11,6 @@ static unsigned replies;
 static int reply;
 static char a_request;
 
-int __wrap_fuse_reply_err(fuse_req_t req, int err);
-
 int __wrap_fuse_reply_err(fuse_req_t req, int err)
 {
 	assert_ptr_equal(req, &a_request);

@@ -2,9 +2,6 @@
 #include "fs/tree/stream_size.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
 #include <fuse_lowlevel.h>
@@ -18,8 +15,6 @@ static uint64_t notified; /* the last offset; 0: none */
 static int outcome;
 static char a_session;
 
-int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
-				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags);
 int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
 				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags)
 {

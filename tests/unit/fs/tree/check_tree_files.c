@@ -22,9 +22,6 @@
 static unsigned notified;
 
 int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
-				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags);
-
-int __wrap_fuse_lowlevel_notify_store(struct fuse_session *session, fuse_ino_t ino, off_t offset,
 				      struct fuse_bufvec *bytes, enum fuse_buf_copy_flags flags)
 {
 	(void)session, (void)offset, (void)bytes, (void)flags;

@@ -16,12 +16,6 @@ static struct runners runners;
 
 /* ---- In place of libfuse ---- */
 
-int __wrap_fuse_reply_err(fuse_req_t req, int err);
-int __wrap_fuse_reply_open(fuse_req_t req, const struct fuse_file_info *info);
-int __wrap_fuse_reply_write(fuse_req_t req, size_t count);
-int __wrap_fuse_reply_attr(fuse_req_t req, const struct stat *attr, double timeout);
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t function, void *user);
-
 int __wrap_fuse_reply_err(fuse_req_t req, int err)
 {
 	(void)req;

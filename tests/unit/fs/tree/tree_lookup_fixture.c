@@ -25,12 +25,6 @@ int reply_outcome;
 char data[1 << 16];
 size_t data_size;
 
-void *__wrap_fuse_req_userdata(fuse_req_t req);
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-int __wrap_fuse_req_getgroups(fuse_req_t req, int size, gid_t list[]);
-int __wrap_fuse_reply_entry(fuse_req_t req, const struct fuse_entry_param *e);
-int __wrap_fuse_reply_buf(fuse_req_t req, const char *from, size_t size);
-
 void *__wrap_fuse_req_userdata(fuse_req_t req)
 {
 	(void)req;

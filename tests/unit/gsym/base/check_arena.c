@@ -9,7 +9,6 @@
 static unsigned large; /* chunks of huge pages */
 
 int __real_posix_memalign(void **ret, size_t alignment, size_t size);
-int __wrap_posix_memalign(void **ret, size_t alignment, size_t size);
 
 int __wrap_posix_memalign(void **ret, size_t alignment, size_t size)
 {

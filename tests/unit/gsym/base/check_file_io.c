@@ -32,9 +32,7 @@ static int planned(void)
 }
 
 ssize_t __real_pread64(int fd, void *to, size_t size, off_t off);
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off);
 ssize_t __real_pwrite64(int fd, const void *from, size_t size, off_t off);
-ssize_t __wrap_pwrite64(int fd, const void *from, size_t size, off_t off);
 
 ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off)
 {

@@ -2,10 +2,6 @@
  * Functions cut into segments say what lookups of each address say: of random line tables and trees of
  * inlined calls, most of them not what an encoder would write.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "gsym/codec/buf.h"
 #include "gsym/codec/linetab.h"

@@ -1,9 +1,5 @@
 /* The pieces answers are made of: numbers, escapes, addresses; and that running out of memory is told. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "gsym/base/address.h"

@@ -23,9 +23,6 @@ static unsigned asked, flags_asked;
 static char a_resolver;
 
 int __wrap_stack_resolver_answer(const struct stack_resolver *resolver, const struct resolver_frame *frame,
-				 uint32_t i, unsigned flags, struct gsym_answer *answer);
-
-int __wrap_stack_resolver_answer(const struct stack_resolver *resolver, const struct resolver_frame *frame,
 				 uint32_t i, unsigned flags, struct gsym_answer *answer)
 {
 	assert_ptr_equal(resolver, &a_resolver);

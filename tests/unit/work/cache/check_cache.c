@@ -10,9 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +28,6 @@ static struct cache cache;
 static const struct log quiet = {.most = LOG_LEVEL_WARNING};
 static char logged[2048];
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -3,9 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +230,6 @@ TEST(directories_that_are_refused)
 }
 
 int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
 
 static int flock_error; /* 0: it locks */
 

@@ -6,9 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +23,6 @@ static int reads_left = -1, writes_left = -1;
 
 ssize_t __real_pread64(int fd, void *to, size_t size, off64_t off);
 ssize_t __real_pwrite64(int fd, const void *from, size_t size, off64_t off);
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t off);
-ssize_t __wrap_pwrite64(int fd, const void *from, size_t size, off64_t off);
 
 ssize_t __wrap_pread64(int fd, void *to, size_t size, off64_t off)
 {

@@ -24,7 +24,6 @@ static bool fstat_fails;
 
 /* With _FILE_OFFSET_BITS=64 that is the name of fstat(2). */
 int __real_fstat64(int fd, struct stat *ret);
-int __wrap_fstat64(int fd, struct stat *ret);
 int __wrap_fstat64(int fd, struct stat *ret)
 {
 	if (!fstat_fails)

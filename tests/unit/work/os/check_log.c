@@ -2,9 +2,6 @@
 #include "work/os/log.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +14,6 @@
 static FILE *file; /* in place of standard error */
 static char in_syslog[128];
 
-void __wrap_openlog(const char *ident, int options, int facility);
 void __wrap_syslog(int priority, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* With _FORTIFY_SOURCE. */
 void __wrap___syslog_chk(int priority, int flag, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

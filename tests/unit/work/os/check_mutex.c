@@ -1,11 +1,7 @@
 /* The lock order and who holds a mutex are checked where assertions are on; everywhere a mutex excludes. */
 #include "work/os/mutex.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

@@ -18,7 +18,6 @@
 static bool has_memory = true; /* for files in memory */
 
 int __real_memfd_create(const char *name, unsigned flags);
-int __wrap_memfd_create(const char *name, unsigned flags);
 int __wrap_memfd_create(const char *name, unsigned flags)
 {
 	if (has_memory)

@@ -16,7 +16,6 @@ static int64_t now_ms = 5 * HOUR;
 static char said[512]; /* the last warning */
 static unsigned warnings;
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -13,8 +13,6 @@ enum { ERRNO_END = 4096 };
 
 static time_t now;
 
-time_t __wrap_time(time_t *ret);
-
 time_t __wrap_time(time_t *ret)
 {
 	assert_null(ret);

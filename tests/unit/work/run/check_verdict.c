@@ -22,7 +22,6 @@ enum { NOW = 1000000, HOUR = 3600, ANY = -1 /* size of the output: what was writ
 
 static unsigned lines;
 
-time_t __wrap_time(time_t *ret);
 void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

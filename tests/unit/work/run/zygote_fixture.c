@@ -84,19 +84,7 @@ static struct made_process *find_process(pid_t pid)
 /* ---- In place of the system ---- */
 
 int __real_child_sockets(int ret[2], struct gsym_diag *diag);
-int __wrap_child_sockets(int ret[2], struct gsym_diag *diag);
-int __wrap_child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
-int __wrap_child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
-int __wrap_child_receive(const struct child *child, int stop_fd, int64_t deadline_ms,
-			 union worker_message *ret);
 int __real_worker_send(int sock, struct worker_header *head, uint32_t type, int pass);
-int __wrap_worker_send(int sock, struct worker_header *head, uint32_t type, int pass);
-int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
-int __wrap_kill(pid_t pid, int number);
-pid_t __wrap_getpgid(pid_t pid);
-int __wrap_setpgid(pid_t pid, pid_t group);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
-int __wrap_nanosleep(const struct timespec *duration, struct timespec *left);
 void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

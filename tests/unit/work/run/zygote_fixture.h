@@ -9,11 +9,7 @@
 #define TESTS_ZYGOTE_FIXTURE_H
 
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "tests/lib/unit.h"

@@ -5,8 +5,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "tests/lib/unit.h"
 

@@ -33,7 +33,6 @@ static size_t n_instructions;
 static unsigned rules, failing_rule;
 static long landlock_flags;
 
-int __wrap_seccomp_load(const scmp_filter_ctx filter);
 int __wrap_seccomp_load(const scmp_filter_ctx filter)
 {
 	int fd = memfd_create("filter", MFD_CLOEXEC);
@@ -45,7 +44,6 @@ int __wrap_seccomp_load(const scmp_filter_ctx filter)
 	return 0;
 }
 
-int __wrap_seccomp_rule_add(scmp_filter_ctx filter, uint32_t action, int call, unsigned n, ...);
 int __wrap_seccomp_rule_add(scmp_filter_ctx filter, uint32_t action, int call, unsigned n, ...)
 {
 	va_list list;

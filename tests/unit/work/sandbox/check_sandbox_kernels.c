@@ -63,7 +63,6 @@ static int refused = -1; /* the resource whose limit cannot be read, or */
 static bool may_not_set; /* not be set */
 
 int __real_getrlimit64(int resource, struct rlimit *ret);
-int __wrap_getrlimit64(int resource, struct rlimit *ret);
 int __wrap_getrlimit64(int resource, struct rlimit *ret)
 {
 	errno = EFAULT;
@@ -71,7 +70,6 @@ int __wrap_getrlimit64(int resource, struct rlimit *ret)
 }
 
 int __real_setrlimit64(int resource, const struct rlimit *limit);
-int __wrap_setrlimit64(int resource, const struct rlimit *limit);
 int __wrap_setrlimit64(int resource, const struct rlimit *limit)
 {
 	errno = EPERM;

@@ -19,7 +19,6 @@
 #include "gsym/base/vec.h"
 
 int __real_unshare(int flags);
-int __wrap_unshare(int flags);
 
 static bool has_user_namespaces = true;
 

@@ -9,7 +9,6 @@
 /* The test's: whether it answers the call, and how. The kernel has the others. */
 static bool answer_call(long number, const long arguments[static 5], long *ret);
 
-long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
 {

@@ -19,9 +19,7 @@
 static bool mmap_fails;
 static size_t noted; /* of the allocation that failed last */
 
-void __wrap_memory_limit_note(size_t size);
 void *__real_mmap64(void *at, size_t size, int protection, int how, int fd, off_t off);
-void *__wrap_mmap64(void *at, size_t size, int protection, int how, int fd, off_t off);
 
 void __wrap_memory_limit_note(size_t size)
 {

@@ -1,9 +1,5 @@
 /* Stubs of procedure linkage tables: every layout that linkers are known to write, and what only looks like
  * one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <elf.h>
 

@@ -10,9 +10,6 @@
 #include <errno.h>
 #include <libdeflate.h>
 #include <lzma.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,29 +42,18 @@ static bool fails(enum fault kind)
 	return fault == kind && !skipped--;
 }
 
-void __wrap_memory_limit_note(size_t size);
 void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t off);
-void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t off);
 int __real_munmap(void *at, size_t size);
-int __wrap_munmap(void *at, size_t size);
 void *__real_mremap(void *at, size_t old, size_t size, int flags);
-void *__wrap_mremap(void *at, size_t old, size_t size, int flags);
 void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
 ZSTD_DCtx *__real_ZSTD_createDCtx(void);
 ZSTD_DCtx *__wrap_ZSTD_createDCtx(void);
 size_t __real_ZSTD_decompressStream(ZSTD_DStream *d, ZSTD_outBuffer *out, ZSTD_inBuffer *in);
-size_t __wrap_ZSTD_decompressStream(ZSTD_DStream *d, ZSTD_outBuffer *out, ZSTD_inBuffer *in);
 size_t __real_ZSTD_decompress(void *out, size_t size, const void *in, size_t in_size);
-size_t __wrap_ZSTD_decompress(void *out, size_t size, const void *in, size_t in_size);
 struct libdeflate_decompressor *__real_libdeflate_alloc_decompressor(void);
-struct libdeflate_decompressor *__wrap_libdeflate_alloc_decompressor(void);
 void __real_libdeflate_free_decompressor(struct libdeflate_decompressor *d);
-void __wrap_libdeflate_free_decompressor(struct libdeflate_decompressor *d);
 lzma_ret __real_lzma_stream_decoder(lzma_stream *stream, uint64_t memory, uint32_t flags);
-lzma_ret __wrap_lzma_stream_decoder(lzma_stream *stream, uint64_t memory, uint32_t flags);
 lzma_ret __real_lzma_code(lzma_stream *stream, lzma_action action);
-lzma_ret __wrap_lzma_code(lzma_stream *stream, lzma_action action);
 
 void __wrap_memory_limit_note(size_t size)
 {

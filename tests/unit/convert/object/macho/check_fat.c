@@ -2,9 +2,6 @@
 #include "convert/object/macho/macho.h"
 #include "convert/object/source_format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

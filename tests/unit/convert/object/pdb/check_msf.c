@@ -3,9 +3,6 @@
 
 #include "gsym/base/diag.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

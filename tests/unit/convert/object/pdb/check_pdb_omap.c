@@ -1,9 +1,6 @@
 /* Code that a tool moved, as two tables say, against a model that looks at each entry for each byte. */
 #include "convert/object/pdb/pdb.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

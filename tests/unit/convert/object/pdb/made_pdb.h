@@ -6,10 +6,6 @@
 #ifndef TESTS_MADE_PDB_H
 #define TESTS_MADE_PDB_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,4 @@
 /* Demangling: the languages, llvm's spelling, and names that must not cost a daemon its thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "gsym/render/demangle/demangle_cache.h"
