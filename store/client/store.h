@@ -105,8 +105,8 @@ struct store_reply {
 	int err;
 	uint64_t size;              /* GET, HEAD: bytes; GET: those of the file now, after decompression */
 	int64_t now;                /* the server's time, seconds since the epoch; 0: not known */
-	int64_t modified;           /* GET, HEAD, PUT: when it was written, by the same clock; 0: not known */
-	char etag[STORE_ETAG_SIZE]; /* GET, HEAD, PUT: of the object; "": none */
+	int64_t modified;           /* GET, HEAD: when it was written, by the same clock; 0: not known */
+	char etag[STORE_ETAG_SIZE]; /* GET, HEAD: of the object; "": none */
 	char text[256];             /* what went wrong, for the log; "" */
 };
 

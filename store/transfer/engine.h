@@ -66,6 +66,6 @@ struct engine_type {
 
 extern const struct engine_type directory_engine; /* engine_directory.c */
 extern const struct engine_type http_engine;      /* engine_http.c: WebDAV and any server that takes PUT */
-extern const struct engine_type s3_engine;        /* engine_s3.c: the same transport, signed by SigV4 */
+extern const struct engine_type s3_engine;        /* engine_http.c: the same, signed by SigV4 */
 
 #endif

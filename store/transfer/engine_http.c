@@ -1,31 +1,46 @@
 /*
- * A store on an HTTP server that takes PUT: one of WebDAV (Apache's mod_dav, lighttpd's mod_webdav, nginx),
- * or any other.
+ * Stores on HTTP servers: one of WebDAV (Apache's mod_dav, lighttpd's mod_webdav, nginx), any other that
+ * takes PUT, and a bucket of S3 by path style, ENDPOINT/BUCKET/PREFIX/NAME.
  *
  * Leases need a server that evaluates If-None-Match and If-Match, which the probe finds out. Apache evaluates
  * them before it writes, so that two hosts that write at the same moment may both succeed; that costs a
  * conversion. Where a server ignores the conditions, an object replaces an equally good one.
+ *
+ * Requests to S3 are signed by libcurl (Signature Version 4) with the digest of their body. libcurl 7.88.1
+ * signs paths as they are, all headers it is given, and no digest but one that is given; what is sent here
+ * is within that: names and prefixes are of bytes that need no escape, and no header is removed. Ceph (16.2)
+ * compares a tag with its quotes to one without, so that none matches: what does not match is sent again
+ * without quotes.
  */
 #include "store/transfer/engine.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
-#include "store/transfer/http_store.h"
+#include "store/transfer/http_exchange.h"
+#include "store/transfer/s3_credentials.h"
 #include "store/transfer/secret_file.h"
+#include "store/client/sodium.h"
+#include "gsym/base/ascii.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
 
 enum {
 	BEARER_SIZE = 16 * 1024,
 	WITHOUT_EXPECT_MAX = 64 * 1024, /* bytes of a body */
+	DIGEST_SIZE = 32,               /* of SHA-256 */
+	CHUNK = 64 * 1024,
 };
 
 struct engine {
 	struct http_client *client;
-	char *address;
+	char *address;     /* that names follow, with a slash at its end */
 	char *bearer_file; /* or NULL */
+	char scope[128];   /* of signatures of S3; "": a server of HTTP */
 };
 
 /* One transfer. */
@@ -33,11 +48,18 @@ struct http_run {
 	struct engine *engine;
 	struct http_task task;
 	char authorization[sizeof("Bearer ") + BEARER_SIZE]; /* "": none */
+	struct s3_credentials credentials;
+	char code[64]; /* of the last failure of S3: "NoSuchKey"; "": none */
 };
+
+static bool is_s3(const struct http_run *run)
+{
+	return *run->engine->scope;
+}
 
 /* ---- Secrets ---- */
 
-/* The token, without the end of its line: 0 or a negative errno. Read each time, so that it may change. */
+/* The token, without the end of its line: 0 or a negative errno. */
 static int read_bearer(const char *path, char *ret, size_t size)
 {
 	int err = secret_file_read(path, ret, size);
@@ -50,44 +72,187 @@ static int read_bearer(const char *path, char *ret, size_t size)
 	return *ret ? 0 : -EINVAL;
 }
 
+/* Secrets are read each time, so that they may change. */
 static int authorize(struct http_run *run)
 {
 	static const char kind[] = "Bearer ";
 	const size_t n = sizeof(kind) - 1;
-	if (!run->engine->bearer_file)
-		return 0;
+	int err = 0;
 	memcpy(run->authorization, kind, n);
-	int err =
-		read_bearer(run->engine->bearer_file, run->authorization + n, sizeof(run->authorization) - n);
-	return err ? http_fail(&run->task, secret_errno(err), "the bearer file cannot be read: %s",
-			       strerror(-err))
+	if (is_s3(run))
+		err = s3_credentials_read(&run->credentials);
+	else if (run->engine->bearer_file)
+		err = read_bearer(run->engine->bearer_file, run->authorization + n,
+				  sizeof(run->authorization) - n);
+	else
+		run->authorization[0] = 0;
+	if (err == -ENOENT && is_s3(run))
+		return http_fail(&run->task, -EACCES, "there are no credentials for S3");
+	return err ? http_fail(&run->task, secret_errno(err), "%s cannot be read: %s",
+			       is_s3(run) ? "credentials for S3" : "the bearer file", strerror(-err))
 		   : 0;
+}
+
+/* ---- Signatures of S3 ---- */
+
+static int digest_file(int fd, uint64_t size, uint8_t ret[static DIGEST_SIZE])
+{
+	const struct sodium *sodium = sodium_library(NULL);
+	crypto_hash_sha256_state state;
+	uint8_t *chunk = malloc(CHUNK);
+	int err = chunk ? 0 : -ENOMEM;
+	sodium->sha256_init(&state);
+	for (uint64_t off = 0; off < size && !err; off += CHUNK) {
+		const size_t n = size - off < CHUNK ? (size_t)(size - off) : CHUNK;
+		err = read_all(fd, chunk, n, (off_t)off);
+		if (!err)
+			sodium->sha256_update(&state, chunk, n);
+	}
+	sodium->sha256_final(&state, ret);
+	free(chunk);
+	return err == -EBADMSG ? -EIO : err;
+}
+
+/* The digest of the body, in a header that is part of what is signed. */
+static int sign(struct http_run *run, const struct http_request *request, struct http_headers *headers)
+{
+	uint8_t digest[DIGEST_SIZE];
+	char text[2 * DIGEST_SIZE + 1];
+	int err = digest_file(request->fd, request->has_body ? request->size : 0, digest);
+	if (err)
+		return err;
+	hex_write(text, digest, sizeof(digest));
+	http_header(headers, "x-amz-content-sha256", text);
+	if (*run->credentials.token)
+		http_header(headers, "x-amz-security-token", run->credentials.token);
+	return 0;
+}
+
+/* "<Error><Code>NoSuchKey</Code>..." */
+static void remember_code(struct http_run *run, const char *failure)
+{
+	static const char begin[] = "<Code>";
+	const char *at = strstr(failure, begin), *end = at ? strstr(at, "</Code>") : NULL;
+	size_t n = end ? (size_t)(end - at) - strlen(begin) : 0;
+	snprintf(run->code, sizeof(run->code), "%.*s", n < sizeof(run->code) ? (int)n : 0,
+		 end ? at + strlen(begin) : "");
 }
 
 /* ---- Requests ---- */
 
-/* For the object @name, or the collection of a name with a slash at its end. Frees @headers. */
-static int exchange(struct http_run *run, const char *name, struct http_request *request,
-		    struct http_headers *headers, struct http_answer *ret)
+static int add_secrets(struct http_run *run, struct http_request *request, struct http_headers *headers)
 {
-	char *url = NULL;
-	int err = -ENOMEM;
+	if (is_s3(run))
+		return sign(run, request, headers);
 	/* libcurl 7.88 asks for a "100 Continue" before any body. Where requests are signed it has to. */
 	if (request->has_body && request->size <= WITHOUT_EXPECT_MAX)
 		http_header(headers, "Expect", "");
 	if (*run->authorization)
 		http_header(headers, "Authorization", run->authorization);
+	return 0;
+}
+
+/* For the object @name, or the collection of a name with a slash at its end. Frees @headers. */
+static int exchange(struct http_run *run, const char *name, struct http_request *request,
+		    struct http_headers *headers, struct http_answer *ret)
+{
+	const struct http_signature signature = {run->engine->scope, run->credentials.key,
+						 run->credentials.secret};
+	char *url = NULL;
+	int err = add_secrets(run, request, headers);
 	request->headers = headers;
-	if (asprintf(&url, "%s/%s", run->engine->address, name) >= 0) {
-		request->url = url;
-		err = http_exchange(&run->task, request, ret);
-		free(url);
+	request->signature = is_s3(run) ? &signature : NULL;
+	if (!err && asprintf(&url, "%s%s", run->engine->address, name) < 0) {
+		url = NULL;
+		err = -ENOMEM;
 	}
+	request->url = url;
+	if (!err)
+		err = http_exchange(&run->task, request, ret);
+	free(url);
 	http_headers_deinit(headers);
+	remember_code(run, is_s3(run) && !err && !http_succeeded(ret) ? ret->failure : "");
 	return err;
 }
 
+static void fill_reply(struct http_run *run, const struct http_answer *answer)
+{
+	struct store_reply *reply = &run->task.transfer->reply;
+	if (answer->now)
+		reply->now = answer->now;
+	if (!http_succeeded(answer))
+		return;
+	reply->modified = answer->modified;
+	memcpy(reply->etag, answer->etag, sizeof(reply->etag));
+}
+
+/* For the object of the transfer. */
+static int object_exchange(struct http_run *run, struct http_request *request, struct http_headers *headers,
+			   struct http_answer *ret)
+{
+	*ret = (struct http_answer){.status = 0};
+	int err = exchange(run, run->task.transfer->name, request, headers, ret);
+	if (!err)
+		fill_reply(run, ret);
+	return err;
+}
+
+/* What a status that is none of success means for a transfer, as of struct store_reply; sets the text. */
+static int status_error(struct http_run *run, const struct http_answer *answer)
+{
+	const bool conditional = run->task.transfer->condition != STORE_ALWAYS;
+	const unsigned status = answer->status;
+	const char *why = "";
+	int err = -EREMOTEIO;
+	switch (status) {
+	case 404:
+	case 410:
+		if (strcmp(run->code, "NoSuchBucket") != 0)
+			return -ENOENT;
+		break;
+	case 412: return -EEXIST;
+	case 409:
+		err = conditional ? -EAGAIN : err;
+		why = ", conflict";
+		break;
+	case 401:
+	case 403:
+	case 405:
+		err = -EACCES;
+		why = ", not permitted";
+		break;
+	case 413:
+		err = -EFBIG;
+		why = ", the object is too large for the server";
+		break;
+	case 429: why = ", too many requests"; break;
+	case 400:
+	case 501:
+		err = conditional ? -EOPNOTSUPP : err;
+		why = status == 501 ? ", not implemented" : "";
+		break;
+	default: why = status / 100 == 3 ? ", redirections are not followed" : "";
+	}
+	return http_fail(&run->task, err, "HTTP %u%s%s", status, *run->code ? ", " : why,
+			 *run->code ? run->code : "");
+}
+
 /* ---- Reading ---- */
+
+struct http_body {
+	struct http_task *task;
+	uint64_t n;
+};
+
+static int receive_body(void *user, const char *bytes, size_t size)
+{
+	struct http_body *body = user;
+	int err = write_all(body->task->transfer->fd, bytes, size, (off_t)body->n);
+	if (err)
+		return http_fail(body->task, err, "cannot write what was received: %s", strerror(-err));
+	body->n += size;
+	return 0;
+}
 
 static bool is_lease(const char *name)
 {
@@ -96,67 +261,61 @@ static bool is_lease(const char *name)
 	return n >= sizeof(end) && strcmp(name + n - (sizeof(end) - 1), end) == 0;
 }
 
-/* A cache before the server may keep conversions, but no leases. */
-static void bypass_caches(const char *name, struct http_headers *headers)
+static int read_object(struct http_run *run)
 {
-	if (is_lease(name))
-		http_header(headers, "Cache-Control", "no-cache");
-}
-
-static int get_object(struct http_run *run)
-{
-	struct http_body body;
-	struct http_request request = {0};
+	struct transfer *transfer = run->task.transfer;
+	const bool gets = transfer->operation == STORE_GET;
+	struct http_body body = {.task = &run->task};
+	struct http_request request = {.method = gets ? "GET" : "HEAD",
+				       .receive = gets ? receive_body : NULL,
+				       .user = &body,
+				       .max = gets ? transfer->size : 0};
 	struct http_headers headers = {0};
-	struct http_answer answer = {0};
-	http_begin_get(&body, &run->task, &request);
-	bypass_caches(run->task.transfer->name, &headers);
-	int err = exchange(run, run->task.transfer->name, &request, &headers, &answer);
-	return err ? err : http_end_get(&body, &answer);
-}
-
-static int head_object(struct http_run *run, struct http_answer *ret)
-{
-	struct http_request request = {.method = "HEAD"};
-	struct http_headers headers = {0};
-	bypass_caches(run->task.transfer->name, &headers);
-	int err = exchange(run, run->task.transfer->name, &request, &headers, ret);
+	struct http_answer answer;
+	/* A cache before the server may keep conversions, but no leases. */
+	if (!is_s3(run) && is_lease(transfer->name))
+		http_header(&headers, "Cache-Control", "no-cache");
+	int err = object_exchange(run, &request, &headers, &answer);
 	if (err)
 		return err;
-	http_fill_reply(&run->task, ret);
-	if (ret->status != 200)
-		return http_status_error(&run->task, ret);
-	run->task.transfer->reply.size = ret->length;
+	if (answer.status != 200)
+		return status_error(run, &answer);
+	transfer->reply.size = gets ? body.n : answer.length;
 	return 0;
 }
 
 /* ---- Writing ---- */
 
-static int map_put(struct http_run *run, const struct http_answer *answer)
+static void add_condition(struct http_run *run, struct http_headers *headers, bool bare)
 {
-	http_fill_reply(&run->task, answer);
-	if (answer->status == 200 || answer->status == 201 || answer->status == 204)
-		return 0;
-	int err = http_status_error(&run->task, answer);
-	if (err == -ENOENT && run->task.transfer->condition != STORE_IF_MATCH)
-		return http_fail(&run->task, -EREMOTEIO, "HTTP %u, cannot be written", answer->status);
-	return err;
+	char text[STORE_ETAG_SIZE];
+	const char *etag = run->task.transfer->etag;
+	const enum store_condition condition = run->task.transfer->condition;
+	const size_t n = condition == STORE_IF_MATCH ? strlen(etag) : 0;
+	if (condition == STORE_IF_ABSENT)
+		http_header(headers, "If-None-Match", "*");
+	if (condition != STORE_IF_MATCH)
+		return;
+	bare = bare && n >= 2 && etag[0] == '"' && etag[n - 1] == '"';
+	snprintf(text, sizeof(text), "%.*s", (int)(bare ? n - 2 : n), etag + bare);
+	http_header(headers, "If-Match", text);
 }
 
-static int put_once(struct http_run *run, struct http_answer *ret)
+static int put_once(struct http_run *run, bool bare, struct http_answer *ret)
 {
 	const struct transfer *transfer = run->task.transfer;
 	struct http_request request = {
 		.method = "PUT", .has_body = true, .fd = transfer->fd, .size = transfer->size};
 	struct http_headers headers = {0};
-	http_condition(&headers, transfer->condition, transfer->etag);
-	return exchange(run, transfer->name, &request, &headers, ret);
+	add_condition(run, &headers, bare);
+	return object_exchange(run, &request, &headers, ret);
 }
 
 /* What servers of WebDAV say where a collection is missing: 409, as they should; nginx 500. */
-static bool may_lack_collection(const struct http_answer *answer)
+static bool may_lack_collection(const struct http_run *run, const struct http_answer *answer)
 {
-	return answer->status == 404 || answer->status == 409 || answer->status == 500;
+	return !is_s3(run) && run->task.transfer->condition != STORE_IF_MATCH &&
+	       (answer->status == 404 || answer->status == 409 || answer->status == 500);
 }
 
 /*
@@ -192,28 +351,19 @@ static bool make_collections(struct http_run *run, const char *name)
 static int put_object(struct http_run *run)
 {
 	const struct transfer *transfer = run->task.transfer;
-	struct http_answer answer = {0};
-	int err = put_once(run, &answer);
-	if (!err && may_lack_collection(&answer) && transfer->condition != STORE_IF_MATCH &&
-	    make_collections(run, transfer->name))
-		err = put_once(run, &answer);
-	return err ? err : map_put(run, &answer);
-}
-
-/* Many servers do not say in the answer to PUT what the etag and the time are. */
-static int put(struct http_run *run)
-{
-	struct store_reply *reply = &run->task.transfer->reply;
-	struct http_answer answer = {0};
-	int err = put_object(run);
-	if (err)
+	const bool matches = transfer->condition == STORE_IF_MATCH;
+	struct http_answer answer;
+	int err = put_once(run, false, &answer);
+	if (!err && is_s3(run) && matches && answer.status == 412)
+		err = put_once(run, true, &answer);
+	else if (!err && may_lack_collection(run, &answer) && make_collections(run, transfer->name))
+		err = put_once(run, false, &answer);
+	if (err || answer.status == 200 || answer.status == 201 || answer.status == 204)
 		return err;
-	if (!*reply->etag)
-		head_object(run, &answer);
-	reply->size = 0;
-	if (!reply->modified)
-		reply->modified = reply->now;
-	return 0;
+	err = status_error(run, &answer);
+	return err == -ENOENT && !matches
+		       ? http_fail(&run->task, -EREMOTEIO, "HTTP %u, cannot be written", answer.status)
+		       : err;
 }
 
 static int delete_object(struct http_run *run)
@@ -221,69 +371,78 @@ static int delete_object(struct http_run *run)
 	struct http_request request = {.method = "DELETE"};
 	struct http_headers headers = {0};
 	struct http_answer answer;
-	int err = exchange(run, run->task.transfer->name, &request, &headers, &answer);
-	if (err)
-		return err;
-	http_fill_reply(&run->task, &answer);
-	return http_succeeded(&answer) ? 0 : http_status_error(&run->task, &answer);
+	int err = object_exchange(run, &request, &headers, &answer);
+	return err || http_succeeded(&answer) ? err : status_error(run, &answer);
 }
 
 /* ---- The engine ---- */
 
 static int run_operation(struct http_run *run)
 {
-	struct http_answer answer = {0};
 	switch (run->task.transfer->operation) {
-	case STORE_GET: return get_object(run);
-	case STORE_HEAD: return head_object(run, &answer);
-	case STORE_PUT: return put(run);
+	case STORE_GET:
+	case STORE_HEAD: return read_object(run);
+	case STORE_PUT: return put_object(run);
 	case STORE_DELETE: return delete_object(run);
 	}
 	return -EINVAL;
 }
 
-static void begin_run(struct http_run *ret, struct engine *engine, struct transfer *transfer)
+static int begin_run(struct http_run *ret, struct engine *engine, struct transfer *transfer)
 {
+	memset(ret, 0, sizeof(*ret));
 	ret->engine = engine;
-	ret->authorization[0] = 0;
 	http_task_init(&ret->task, engine->client, transfer);
+	return authorize(ret);
 }
 
 static int end_run(struct http_run *run, int err)
 {
 	explicit_bzero(run->authorization, sizeof(run->authorization));
-	run->task.transfer->reply.err = err;
-	return err;
+	explicit_bzero(&run->credentials, sizeof(run->credentials));
+	return run->task.transfer->reply.err = err;
 }
 
-static int run_http(struct engine *engine, struct transfer *transfer)
+static int run_transfer(struct engine *engine, struct transfer *transfer)
 {
 	struct http_run run;
-	begin_run(&run, engine, transfer);
-	int err = http_transfer_valid(transfer) ? authorize(&run) : -EINVAL;
-	if (!err)
-		err = run_operation(&run);
-	return end_run(&run, err);
+	int err = begin_run(&run, engine, transfer);
+	return end_run(&run, err ? err : run_operation(&run));
 }
 
-static int put_probe(void *user, enum store_condition condition, const char *etag)
+/* 1 if both conditions hold, 0 or the error of PUT. A server that does not know one may also say so. */
+static int try_conditions(struct http_run *run)
 {
-	struct http_run *run = user;
-	run->task.transfer->condition = condition;
-	run->task.transfer->etag = etag;
-	return put_object(run);
+	static const struct {
+		enum store_condition condition;
+		bool is_met;
+	} tries[] = {{STORE_IF_ABSENT, true}, {STORE_IF_ABSENT, false}, {STORE_IF_MATCH, false}};
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		run->task.transfer->condition = tries[i].condition;
+		int err = put_object(run);
+		if (err && err != -EEXIST && err != -EOPNOTSUPP)
+			return err;
+		if (err != (tries[i].is_met ? 0 : -EEXIST))
+			return 0;
+	}
+	return 1;
 }
 
-static int probe_http(struct engine *engine, struct transfer *transfer)
+static int probe(struct engine *engine, struct transfer *transfer)
 {
 	struct http_run run;
 	char name[STORE_NAME_SIZE];
-	begin_run(&run, engine, transfer);
-	int ret = http_probe_name(transfer, name);
-	if (!ret)
-		ret = authorize(&run);
+	uint64_t random;
+	int ret = begin_run(&run, engine, transfer);
+	if (!ret && getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		ret = -errno;
 	if (!ret) {
-		ret = http_probe_conditions(put_probe, &run);
+		snprintf(name, sizeof(name), "gsymfs1/probe-%016llx", (unsigned long long)random);
+		transfer->operation = STORE_PUT;
+		transfer->name = name;
+		transfer->etag = "\"00000000000000000000000000000000\"";
+		transfer->size = 0;
+		ret = try_conditions(&run);
 		const struct store_reply reply = transfer->reply;
 		delete_object(&run);
 		transfer->reply = reply;
@@ -293,7 +452,66 @@ static int probe_http(struct engine *engine, struct transfer *transfer)
 	return ret;
 }
 
-static void close_http(struct engine *engine)
+/* ---- Where it is ---- */
+
+static const char *first_variable(const char *one, const char *other)
+{
+	const char *value = getenv(one);
+	if (!value || !*value)
+		value = getenv(other);
+	return value && *value ? value : NULL;
+}
+
+/* "SCHEME://HOST[:PORT][/PATH]" without slashes at its end, and with no user, who belongs in a file. */
+static int check_endpoint(const char *text, struct gsym_diag *diag)
+{
+	const size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+			      : strncmp(text, "https://", 8) == 0 ? 8
+								  : 0;
+	if (strchr(text, '@'))
+		return diag_set(diag, -EINVAL, "the address has a user: give it in a file");
+	for (const char *c = text; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-._~/:[]%", *c))
+			return diag_set(diag, -EINVAL, "'%s' is no address of the form https://HOST/PREFIX",
+					text);
+	return scheme && text[scheme] && text[scheme] != '/'
+		       ? 0
+		       : diag_set(diag, -EINVAL, "'%s' is no address of the form https://HOST/PREFIX", text);
+}
+
+static size_t trimmed(const char *text)
+{
+	size_t n = strlen(text);
+	while (n > 0 && text[n - 1] == '/')
+		n--;
+	return n;
+}
+
+/* ENDPOINT/BUCKET/PREFIX/ of "s3://BUCKET/PREFIX", which the client has checked. */
+static int set_bucket(struct engine *engine, const char *address, struct gsym_diag *diag)
+{
+	const char *variable = first_variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+	const char *region = first_variable("AWS_REGION", "AWS_DEFAULT_REGION"), *place = address + 5;
+	char aws[128];
+	region = region ? region : "us-east-1";
+	if (strlen(region) > 64 ||
+	    strspn(region, "-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") !=
+		    strlen(region))
+		return diag_set(diag, -EINVAL, "the region of S3 is invalid");
+	snprintf(engine->scope, sizeof(engine->scope), "aws:amz:%s:s3", region);
+	snprintf(aws, sizeof(aws), "https://s3.%s.amazonaws.com", region);
+	const char *endpoint = variable ? variable : aws;
+	int err = check_endpoint(endpoint, diag);
+	if (err)
+		return err;
+	if (asprintf(&engine->address, "%.*s/%.*s/", (int)trimmed(endpoint), endpoint, (int)trimmed(place),
+		     place) >= 0)
+		return 0;
+	engine->address = NULL;
+	return -ENOMEM;
+}
+
+static void close_engine(struct engine *engine)
 {
 	if (!engine)
 		return;
@@ -303,23 +521,44 @@ static void close_http(struct engine *engine)
 	free(engine);
 }
 
+/* @err: of setting the place of @engine */
+static int open_client(struct engine *engine, int err, const struct store_options *options,
+		       struct engine **ret, struct gsym_diag *diag)
+{
+	if (!err)
+		err = http_client_open(options, &engine->client, diag);
+	if (err)
+		close_engine(engine);
+	else
+		*ret = engine;
+	return err;
+}
+
 static int open_http(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
+	int err = 0;
 	if (!engine)
 		return -ENOMEM;
-	int err = http_address_make(options->address, &engine->address, diag);
-	if (!err)
-		err = http_client_open(options, &engine->client, diag);
+	if (asprintf(&engine->address, "%.*s/", (int)trimmed(options->address), options->address) < 0) {
+		engine->address = NULL;
+		err = -ENOMEM;
+	}
 	if (!err && options->bearer_file && !(engine->bearer_file = strdup(options->bearer_file)))
 		err = -ENOMEM;
-	if (err) {
-		close_http(engine);
-		return err;
-	}
-	*ret = engine;
-	return 0;
+	return open_client(engine, err, options, ret, diag);
+}
+
+static int open_s3(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
+{
+	if (!sodium_library(diag))
+		return -ELIBACC;
+	struct engine *engine = calloc(1, sizeof(*engine));
+	return engine ? open_client(engine, set_bucket(engine, options->address, diag), options, ret, diag)
+		      : -ENOMEM;
 }
 
 const struct engine_type http_engine = {
-	.name = "HTTP", .open = open_http, .run = run_http, .probe = probe_http, .close = close_http};
+	.name = "HTTP", .open = open_http, .run = run_transfer, .probe = probe, .close = close_engine};
+const struct engine_type s3_engine = {
+	.name = "S3", .open = open_s3, .run = run_transfer, .probe = probe, .close = close_engine};

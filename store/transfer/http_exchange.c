@@ -372,14 +372,10 @@ static size_t on_read(char *to, size_t unit, size_t n, void *user)
 		n = request->size - e->sent;
 	if (n > 0)
 		e->active = monotonic_ms();
-	if (request->text) {
-		memcpy(to, request->text + e->sent, n);
-	} else {
-		int err = read_all(request->fd, to, n, (off_t)e->sent);
-		if (err) {
-			stop(e, err == -EBADMSG ? -EIO : err, "cannot read what is to be sent");
-			return CURL_READFUNC_ABORT;
-		}
+	int err = read_all(request->fd, to, n, (off_t)e->sent);
+	if (err) {
+		stop(e, err == -EBADMSG ? -EIO : err, "cannot read what is to be sent");
+		return CURL_READFUNC_ABORT;
 	}
 	e->sent += n;
 	return n;

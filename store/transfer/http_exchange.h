@@ -45,9 +45,8 @@ struct http_request {
 	const char *method, *url;
 	struct http_headers *headers;           /* may be NULL */
 	const struct http_signature *signature; /* or NULL */
-	/* The body: a file from its start, or text if that is not NULL. None unless @has_body. */
+	/* The body: a file from its start. None unless @has_body. */
 	bool has_body;
-	const char *text;
 	int fd;
 	uint64_t size;
 	/* Takes the body of an answer of 2xx, of at most @max bytes; 0 or a negative errno. NULL: dropped. */

@@ -61,11 +61,11 @@ def check_objects(case):
     content = b"conversion " * 1000
     reply = case.put(ENTRY, content)
     case.expect("a new object", reply.err, "0")
-    case.expect("its tag is known", bool(reply.etag), True)
-    case.expect("its time is near the server's", abs(reply.modified - reply.now) < 120 and reply.now > 0, True)
     reply, taken = case.get(ENTRY)
     case.expect("taken", (reply.err, reply.size, reply.begun, taken), ("0", len(content), 1, content))
     reply = case.driver.run("head", ENTRY)
+    case.expect("its tag is known", bool(reply.etag), True)
+    case.expect("its time is near the server's", abs(reply.modified - reply.now) < 120 and reply.now > 0, True)
     case.expect("head", (reply.err, reply.size), ("0", len(content)))
     case.expect("an object that is not there", case.get("gsymfs1/ab/other.gsym")[0].err, "ENOENT")
     case.expect("head of it", case.driver.run("head", "gsymfs1/cd/other.gsym").err, "ENOENT")
@@ -98,7 +98,7 @@ def check_conditions(case):
     name = "gsymfs1/ab/ab00.lease"
     first, second = in_one(case, ("put", name, case.file(b"one")), ("put", name, case.file(b"two!")),
                            options=["--absent"])
-    case.expect("a lease", (first.err, bool(first.etag)), ("0", True))
+    case.expect("a lease", first.err, "0")
     case.expect("a lease that is held", second.err, "EEXIST")
     case.age(name)
     etag = case.driver.run("head", name).etag
@@ -109,13 +109,13 @@ def check_conditions(case):
     etag = case.driver.run("head", name).etag
     renewed, again = in_one(case, ("put", name, case.file(b"renewed")), ("put", name, case.file(b"late")),
                             options=[f"--match={etag}"])
-    case.expect("a lease renewed", (renewed.err, renewed.etag not in ("", etag)), ("0", True))
-    case.expect("renewed with the old tag", again.err, "EEXIST")
+    case.expect("a lease taken over", renewed.err, "0")
+    case.expect("taken over with the old tag", again.err, "EEXIST")
     case.age(name)
     etag = case.driver.run("head", name).etag
     case.expect("the lease deleted", case.driver.run("delete", name).err, "0")
     gone, = in_one(case, ("put", name, case.file(b"none")), options=[f"--match={etag}"])
-    case.expect("a lease that is gone is not renewed", gone.err in ("EEXIST", "ENOENT"), True)
+    case.expect("a lease that is gone is not taken over", gone.err in ("EEXIST", "ENOENT"), True)
     case.expect("and not made", case.driver.run("head", name).err, "ENOENT")
 
 

@@ -276,17 +276,6 @@ def check_sending(program, directory):
             expect(f"{size} bytes for a server that reads none", (reply.err, reply.text), ("ETIMEDOUT", text))
 
 
-def check_names(program, directory):
-    """Names that are not those of objects reach no server."""
-    def act(nasty):
-        for name in ("../x", "a/../x", "/a", "a/", "a//b", "A", "a b", "a?b", "a%2eb", "", "x" * 256, "a/./b"):
-            expect(f"name '{name}'", Driver(program, nasty.url).run("head", name).err, "EINVAL")
-        for etag in ("", "a b", "a\r\nX: y", "x" * 200):
-            expect(f"tag '{etag}'", Driver(program, nasty.url).run("delete", "a", options=[f"--match={etag}"]).err, "EINVAL")
-        expect("requests", nasty.requests, [])
-    serve(says(OK + b"\r\n"), act)
-
-
 def check_caches(program, directory):
     """A cache between may keep conversions, and is to ask the server for a lease."""
     def act(nasty):
@@ -376,7 +365,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_reuse, check_raced)]
+                check_redirect, check_text, check_sending, check_etags, check_connections, check_caches, check_reuse, check_raced)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT)} servers with faults: as expected")

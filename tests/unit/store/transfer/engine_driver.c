@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/client/store_address.h"
 #include "store/transfer/engine.h"
 #include "gsym/base/vec.h"
 #include "tests/unit/times_slower.h"
@@ -233,7 +234,9 @@ int main(int argc, char **argv)
 	settings.options.address = argv[optind];
 	const struct engine_type *type =
 		strncmp(settings.options.address, "s3:", 3) == 0 ? &s3_engine : &http_engine;
-	int err = type->open(&settings.options, &engine, &diag);
+	int err = store_options_check(&settings.options, &diag); /* as the client does */
+	if (!err)
+		err = type->open(&settings.options, &engine, &diag);
 	if (err) {
 		printf("open %s\ntext %s\n", error_name(err), diag.text);
 		return 1;

@@ -108,9 +108,7 @@ bool http_succeeded(const struct http_answer *answer)
 static void describe_body(const struct http_request *request, char *ret, size_t size)
 {
 	char bytes[SHORT_BODY];
-	if (request->text)
-		snprintf(ret, size, " <text>");
-	else if (request->size > SHORT_BODY)
+	if (request->size > SHORT_BODY)
 		snprintf(ret, size, " <%llu bytes>", (unsigned long long)request->size);
 	else if (request->size && pread(request->fd, bytes, request->size, 0) != (ssize_t)request->size)
 		snprintf(ret, size, " <unreadable>");
