@@ -1,19 +1,14 @@
-/*
- * The first look at a directory is by a thread of its own: a file server that is down would otherwise keep
- * its clients from starting. If the thread hangs, it keeps what it needs, and is forgotten.
- */
 #include "store/client/store_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "work/os/monotonic.h"
-#include "work/os/mutex.h"
-#include "work/os/thread.h"
 #include "gsym/base/diag.h"
 
 enum { ANSWER_MS = 2000 };
@@ -43,95 +38,37 @@ int store_directory_open(const char *path, struct gsym_diag *diag)
 	return err ? err : fd;
 }
 
-/* ---- In time ---- */
-
-struct directory_check {
-	struct mutex lock;
-	pthread_cond_t ended;
-	unsigned refs; /* of the thread and of who waits; guarded by the lock, as are the next */
-	bool is_done;
+struct directory_answer {
 	int err;
 	struct gsym_diag diag;
-	char path[]; /* constant */
 };
 
-static void release(struct directory_check *check)
+/* In a process of its own, which a file server that is down may keep for ever. */
+static void look(int to, const char *path)
 {
-	mutex_lock(&check->lock);
-	bool is_last = --check->refs == 0;
-	mutex_unlock(&check->lock);
-	if (!is_last)
-		return;
-	pthread_cond_destroy(&check->ended);
-	mutex_destroy(&check->lock);
-	free(check);
-}
-
-static void *look(void *arg)
-{
-	struct directory_check *check = arg;
-	struct gsym_diag diag = {""};
-	int dir = store_directory_open(check->path, &diag);
-	if (dir >= 0)
-		close(dir);
-	mutex_lock(&check->lock);
-	check->diag = diag;
-	check->err = dir < 0 ? dir : 0;
-	check->is_done = true;
-	pthread_cond_signal(&check->ended);
-	mutex_unlock(&check->lock);
-	release(check);
-	return NULL;
-}
-
-/* 0, or a negative errno with the reason in @diag. */
-static int start_check(const char *path, struct directory_check **ret, struct gsym_diag *diag)
-{
-	size_t size = strlen(path) + 1;
-	struct directory_check *check = calloc(1, sizeof(*check) + size);
-	pthread_t thread;
-	if (!check)
-		return diag_set(diag, -ENOMEM, "store '%s': no memory", path);
-	memcpy(check->path, path, size);
-	check->refs = 2;
-	mutex_init(&check->lock, LOCK_STORE);
-	monotonic_cond_init(&check->ended);
-	int err = thread_start(&thread, "gsymfs-look", look, check);
-	if (!err) {
-		pthread_detach(thread);
-		*ret = check;
-		return 0;
-	}
-	check->refs = 1;
-	release(check);
-	return diag_set(diag, err, "store '%s': cannot start a thread: %s", path, strerror(-err));
-}
-
-static void await_check(struct directory_check *check)
-{
-	const int64_t until = monotonic_ms() + ANSWER_MS;
-	const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
-	mutex_lock(&check->lock);
-	while (!check->is_done && mutex_wait_until(&check->lock, &check->ended, &at) == 0)
-		;
-	mutex_unlock(&check->lock);
+	struct directory_answer answer = {0};
+	int dir = store_directory_open(path, &answer.diag);
+	answer.err = dir < 0 ? dir : 0;
+	_exit(write(to, &answer, sizeof(answer)) != sizeof(answer));
 }
 
 int store_directory_check(const char *path, const struct log *log, struct gsym_diag *diag)
 {
-	struct directory_check *check = NULL;
-	int failed = start_check(path, &check, diag);
-	if (failed)
-		return failed;
-	await_check(check);
-	mutex_lock(&check->lock);
-	const bool is_done = check->is_done;
-	const int err = check->err;
-	if (err)
-		diag_set(diag, err, "%s", check->diag.text);
-	mutex_unlock(&check->lock);
-	release(check);
-	if (!is_done)
+	struct directory_answer answer;
+	int ends[2];
+	pid_t pid = pipe2(ends, O_CLOEXEC) ? -1 : fork();
+	if (pid < 0) /* it is checked when the process of the store opens it */
+		return 0;
+	if (!pid)
+		look(ends[1], path);
+	close(ends[1]);
+	struct pollfd end = {.fd = ends[0], .events = POLLIN};
+	poll(&end, 1, ANSWER_MS);
+	bool is_answered = end.revents && read(ends[0], &answer, sizeof(answer)) == sizeof(answer);
+	close(ends[0]);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, is_answered ? 0 : WNOHANG);
+	if (!is_answered)
 		log_warning(log, "store '%s': the directory does not answer", path);
-	return err;
+	return is_answered && answer.err ? diag_set(diag, answer.err, "%s", answer.diag.text) : 0;
 }

@@ -14,8 +14,9 @@
 int store_directory_open(const char *path, struct gsym_diag *diag);
 
 /*
- * Whether it can be opened so. But a file server that does not answer
- * within two seconds is not waited for: 0, and the process of the store checks it when it opens it.
+ * Whether it can be opened so. But a file server that does not answer within two seconds is not waited for:
+ * 0, and the process of the store checks it when it opens it. A fork(2) looks, so that nothing but that
+ * hangs.
  */
 int store_directory_check(const char *path, const struct log *log, struct gsym_diag *diag);
 

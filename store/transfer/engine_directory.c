@@ -1,27 +1,41 @@
 /*
- * A directory as a store. The steps that exclude other hosts are in directory_store.c.
+ * A directory as a store, which may be on a file server.
  *
- * The time of the file server is what it gives to a file that is just written. It is asked for at most once a
- * minute, and kept as the difference to our monotonic clock.
+ * Objects are regular files at their names. What begins with ".tmp-" is none: it is being written, or
+ * replaced. Files appear and disappear as a whole, by link(2), rename(2) and unlink(2) in one directory,
+ * which exclude each other between hosts on every file system, NFS among them.
+ *
+ * An object is replaced on a condition in this way: it is renamed to a name of ours, which one host can do;
+ * then it is compared, and the new one is linked to its place, or the old one back. In between it is not
+ * there: another host may make it then, and is first. A host that ends in between leaves no object, which
+ * costs a conversion.
+ *
+ * Nothing depends on clocks of hosts: the time is the file server's, which is what it gives to a file that
+ * is just written, and is kept as the difference to our monotonic clock.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "store/transfer/directory_store.h"
+#include "store/client/store_directory.h"
 #include "store/transfer/engine.h"
 #include "work/os/monotonic.h"
-#include "store/client/store_directory.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/file_io.h"
 
 enum {
 	BLOCK = 256 << 10,
-	CLOCK_MS = 60000,
 	TOUCH_SECONDS = 24 * 3600,
+	END_SIZE = 256, /* bytes of a file that its tag depends on: the trailer of an object */
+	TEMP_SIZE = 32,
 };
 
 struct engine {
@@ -29,9 +43,14 @@ struct engine {
 	int root;
 	dev_t dev; /* of the root */
 	ino_t ino;
-	/* Of threads that overwrite each other's, one is as good as the other. */
-	_Atomic int64_t clock_offset; /* the server's time less monotonic_ms(), ms; 0: not known */
-	_Atomic int64_t clock_asked;  /* monotonic_ms() */
+	/* The server's time less monotonic_ms(), ms; 0: not known. Any thread's is as good as another's. */
+	_Atomic int64_t clock_offset;
+};
+
+struct directory_run {
+	struct engine *engine;
+	struct transfer *transfer;
+	int64_t until; /* monotonic_ms() */
 };
 
 /* ---- Errors, limits ---- */
@@ -42,39 +61,24 @@ struct engine {
  */
 static int store_errno(int err)
 {
-	switch (err) {
-	case 0:
-	case -ENOENT:
-	case -EEXIST:
-	case -EFBIG:
-	case -EBADMSG:
-	case -EACCES:
-	case -ECANCELED:
-	case -ETIMEDOUT:
-	case -EOPNOTSUPP:
-	case -ENOMEM:
-	case -EMFILE:
-	case -ENFILE: return err;
-	case -EPERM:
-	case -EROFS:
-	case -ENOSPC:
-	case -EDQUOT: return -EACCES;
-	case -ENOTDIR:
-	case -EISDIR:
-	case -ENOTEMPTY: return -EBADMSG;
-	default: return -EREMOTEIO;
+	if (!err || err == -EEXIST || err == -EOPNOTSUPP || err == -ECANCELED) /* answers */
+		return err;
+	switch (fault_of(err)) {
+	case FAULT_LIMIT: return err;
+	case FAULT_FILE: return -EBADMSG;
+	case FAULT_ABSENT: return err == -ENOENT ? err : -EBADMSG;
+	case FAULT_DENIED:
+	case FAULT_ROOM: return -EACCES;
+	default:
+		return err == -ETIMEDOUT || err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err
+											       : -EREMOTEIO;
 	}
 }
 
-struct directory_run {
-	struct engine *engine;
-	struct transfer *transfer;
-	int64_t until; /* monotonic_ms() */
-};
-
-static struct directory_run run_of(struct engine *engine, struct transfer *transfer)
+/* The negative errno of a system call that failed. */
+static int failed(void)
 {
-	return (struct directory_run){engine, transfer, monotonic_ms() + transfer->limits.whole};
+	return system_error(errno);
 }
 
 /* Asked between blocks: 0, -ECANCELED, -ETIMEDOUT. */
@@ -92,53 +96,104 @@ static int set_clock(struct engine *engine, int fd)
 {
 	struct stat st;
 	if (futimens(fd, NULL) || fstat(fd, &st))
-		return -errno;
-	int64_t ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000, now = monotonic_ms();
-	atomic_store(&engine->clock_offset, ms - now);
-	atomic_store(&engine->clock_asked, now);
+		return failed();
+	int64_t ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+	atomic_store(&engine->clock_offset, ms - monotonic_ms());
 	return 0;
 }
 
-/* Where nothing may be written, there are no leases either, for which the time is. */
-static void ask_clock(struct engine *engine)
-{
-	char temp[DIRECTORY_TEMP_SIZE];
-	atomic_store(&engine->clock_asked, monotonic_ms());
-	int fd = directory_make_temp(engine->root, temp);
-	if (fd < 0)
-		return;
-	(void)set_clock(engine, fd);
-	unlinkat(engine->root, temp, 0);
-	close(fd);
-}
-
-/* Seconds; 0: not known. */
+/* Seconds; 0: not known, as by a host that may not write, which has no leases either. */
 static int64_t server_now(const struct engine *engine)
 {
 	int64_t offset = atomic_load(&engine->clock_offset);
 	return offset ? (offset + monotonic_ms()) / 1000 : 0;
 }
 
-static void update_clock(struct engine *engine)
+/* ---- Files ---- */
+
+/* The file is opened for reading, not only as a path: NFS then asks the server for its attributes. */
+static int open_component(int dir, const char *name, bool make)
 {
-	int64_t asked = atomic_load(&engine->clock_asked);
-	if (!asked || monotonic_ms() - asked > CLOCK_MS)
-		ask_clock(engine);
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dir, name, flags);
+	if (fd < 0 && errno == ENOENT && make && (mkdirat(dir, name, 0700) == 0 || errno == EEXIST))
+		fd = openat(dir, name, flags);
+	return fd < 0 ? failed() : fd;
+}
+
+/*
+ * Opens the directory in which the object @name is, below @root. With @make it is made if it is not there.
+ * Attributes are fetched anew, so that what other hosts made is seen. @ret_base: the rest of @name
+ */
+static int open_parent(int root, const char *name, bool make, const char **ret_base)
+{
+	char component[STORE_NAME_SIZE];
+	const char *slash;
+	int dir = open_component(root, ".", false);
+	for (; dir >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+		snprintf(component, sizeof(component), "%.*s", (int)(slash - name), name);
+		int next = open_component(dir, component, make);
+		close(dir);
+		dir = next;
+	}
+	*ret_base = name;
+	return dir;
+}
+
+/* A regular file, for reading; -EBADMSG if it is anything else. Never waits for a writer of a pipe. */
+static int open_regular(int dir, const char *base, struct stat *ret)
+{
+	int fd = openat(dir, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0) /* ELOOP: a symbolic link; ENXIO: a socket */
+		return errno == ELOOP || errno == ENXIO ? -EBADMSG : failed();
+	int err = fstat(fd, ret) ? failed() : S_ISREG(ret->st_mode) ? 0 : -EBADMSG;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* A name that no other host uses. */
+static int temp_name(char ret[static TEMP_SIZE])
+{
+	uint64_t number;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return failed();
+	snprintf(ret, TEMP_SIZE, ".tmp-%016" PRIx64, number);
+	return 0;
+}
+
+static int make_temp(int dir, char ret[static TEMP_SIZE])
+{
+	int err = temp_name(ret);
+	if (err)
+		return err;
+	int fd = openat(dir, ret, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? failed() : fd;
+}
+
+/*
+ * The tag of the open file of @st: inode, size, time of writing, and a hash of its end. Not the time of the
+ * inode's change: that changes with the number of links and with the time of last use, and so without a new
+ * object. Inodes are used again, and times are coarse; but objects differ in their ends, which hold a hash,
+ * and leases in who holds them.
+ */
+static int make_etag(int fd, const struct stat *st, char ret[static STORE_ETAG_SIZE])
+{
+	uint8_t end[END_SIZE];
+	size_t n = st->st_size < END_SIZE ? (size_t)st->st_size : END_SIZE;
+	int err = read_all(fd, end, n, st->st_size - (off_t)n);
+	if (err)
+		return err;
+	snprintf(ret, STORE_ETAG_SIZE, "\"%" PRIx64 "-%" PRIx64 "-%" PRIx64 ".%09ld-%016" PRIx64 "\"",
+		 (uint64_t)st->st_ino, (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
+		 st->st_mtim.tv_nsec, (uint64_t)XXH3_64bits(end, n));
+	return 0;
 }
 
 /* ---- GET and HEAD ---- */
 
-static int describe(const struct directory_run *run, int fd, const struct stat *st)
-{
-	struct store_reply *reply = &run->transfer->reply;
-	reply->size = (uint64_t)st->st_size;
-	reply->modified = st->st_mtim.tv_sec;
-	reply->now = server_now(run->engine);
-	return directory_etag(fd, st, reply->etag);
-}
-
 /* A fault of the file that is written is one of this machine. */
-static int copy(const struct directory_run *run, int from, int to, uint64_t size, bool *ret_is_local)
+static int copy(const struct directory_run *run, int from, int to, uint64_t size, bool *ret_is_writing)
 {
 	char *block = malloc(BLOCK);
 	int err = block ? 0 : -ENOMEM;
@@ -150,7 +205,7 @@ static int copy(const struct directory_run *run, int from, int to, uint64_t size
 		if (err)
 			break;
 		err = write_all(to, block, n, (off_t)off);
-		*ret_is_local = err;
+		*ret_is_writing = err;
 		off += n;
 	}
 	free(block);
@@ -170,7 +225,10 @@ static int read_object(const struct directory_run *run, int fd, const struct sta
 {
 	struct transfer *t = run->transfer;
 	bool is_local = false;
-	int err = describe(run, fd, st);
+	t->reply.size = (uint64_t)st->st_size;
+	t->reply.modified = st->st_mtim.tv_sec;
+	t->reply.now = server_now(run->engine);
+	int err = make_etag(fd, st, t->reply.etag);
 	if (err || t->operation == STORE_HEAD)
 		return store_errno(err);
 	if (st->st_mode & 022) {
@@ -189,10 +247,9 @@ static int read_object(const struct directory_run *run, int fd, const struct sta
 static int get(const struct directory_run *run, int dir, const char *base)
 {
 	struct stat st;
-	int fd = directory_open_file(dir, base, &st);
+	int fd = open_regular(dir, base, &st);
 	if (fd < 0)
 		return store_errno(fd);
-	update_clock(run->engine);
 	int err = read_object(run, fd, &st);
 	close(fd);
 	return err;
@@ -207,11 +264,10 @@ static int write_temp(const struct directory_run *run, int fd)
 	int err = copy(run, run->transfer->fd, fd, run->transfer->size, &is_remote);
 	if (err && !is_remote) /* shorter than the client said: no damage of an object */
 		return err == -EBADMSG ? -EIO : err;
-	if (err)
-		return store_errno(err);
-	err = set_clock(run->engine, fd);
+	if (!err)
+		err = set_clock(run->engine, fd);
 	if (!err && fdatasync(fd))
-		err = -errno;
+		err = failed();
 	return store_errno(err);
 }
 
@@ -227,18 +283,39 @@ static int publish_if_absent(int dir, const char *temp, const char *base, int fd
 	int err = -errno;
 	if (err == -EEXIST && fstat(fd, &st) == 0 && st.st_nlink > 1)
 		return 0;
-	return err == -EPERM || err == -EMLINK || err == -ENOSYS ? -EOPNOTSUPP : err;
+	return err == -EPERM || err == -EMLINK || err == -ENOSYS ? -EOPNOTSUPP : system_error(-err);
 }
 
-static int publish_if_match(const struct directory_run *run, int dir, const char *temp, const char *base)
+static int compare_etag(int dir, const char *base, const char *etag)
 {
-	const char *etag = run->transfer->etag;
-	int err = directory_claim(dir, base, etag, server_now(run->engine));
+	char found[STORE_ETAG_SIZE];
+	struct stat st;
+	int fd = open_regular(dir, base, &st);
+	if (fd < 0)
+		return fd;
+	int err = make_etag(fd, &st, found);
+	close(fd);
+	return err ? err : strcmp(found, etag) == 0 ? 0 : -EEXIST;
+}
+
+static int publish_if_match(int dir, const char *temp, const char *base, int fd, const char *etag)
+{
+	char away[TEMP_SIZE];
+	int err = compare_etag(dir, base, etag); /* mostly this is the end of it already */
+	if (!err)
+		err = temp_name(away);
 	if (err)
 		return err;
-	if (renameat(dir, temp, dir, base))
-		err = -errno;
-	directory_release(dir, base, etag);
+	if (renameat(dir, base, dir, away))
+		return failed();
+	err = compare_etag(dir, away, etag);
+	const bool is_it = !err;
+	if (is_it)
+		err = publish_if_absent(dir, temp, base, fd);
+	/* Back with it, unless another host has made one meanwhile. */
+	if (err && !(is_it && err == -EEXIST) && linkat(dir, away, dir, base, 0) && errno != EEXIST)
+		(void)!renameat(dir, away, dir, base);
+	unlinkat(dir, away, 0);
 	return err;
 }
 
@@ -246,27 +323,18 @@ static int publish(const struct directory_run *run, int dir, const char *temp, c
 {
 	switch (run->transfer->condition) {
 	case STORE_IF_ABSENT: return publish_if_absent(dir, temp, base, fd);
-	case STORE_IF_MATCH: return publish_if_match(run, dir, temp, base);
-	default: return renameat(dir, temp, dir, base) ? -errno : 0;
+	case STORE_IF_MATCH: return publish_if_match(dir, temp, base, fd, run->transfer->etag);
+	default: return renameat(dir, temp, dir, base) ? failed() : 0;
 	}
-}
-
-/* What is said of the object is said before others see it: nothing can fail after that. */
-static int describe_temp(const struct directory_run *run, int fd)
-{
-	struct stat st;
-	return store_errno(fstat(fd, &st) ? -errno : describe(run, fd, &st));
 }
 
 static int put(const struct directory_run *run, int dir, const char *base)
 {
-	char temp[DIRECTORY_TEMP_SIZE];
-	int fd = directory_make_temp(dir, temp);
+	char temp[TEMP_SIZE];
+	int fd = make_temp(dir, temp);
 	if (fd < 0)
 		return store_errno(fd);
 	int err = write_temp(run, fd);
-	if (!err)
-		err = describe_temp(run, fd);
 	if (!err)
 		err = store_errno(publish(run, dir, temp, base, fd));
 	unlinkat(dir, temp, 0); /* it may have been renamed */
@@ -280,12 +348,12 @@ static int run_on_object(const struct directory_run *run)
 {
 	const struct transfer *t = run->transfer;
 	const char *base;
-	int dir = directory_open(run->engine->root, t->name, t->operation == STORE_PUT, &base);
+	int dir = open_parent(run->engine->root, t->name, t->operation == STORE_PUT, &base);
 	if (dir < 0)
 		return store_errno(dir);
 	int err = t->operation == STORE_PUT      ? put(run, dir, base)
 		  : t->operation != STORE_DELETE ? get(run, dir, base)
-		  : unlinkat(dir, base, 0)       ? store_errno(-errno)
+		  : unlinkat(dir, base, 0)       ? store_errno(failed())
 						 : 0;
 	close(dir);
 	return err;
@@ -305,22 +373,21 @@ static bool is_there(const struct engine *engine)
 
 static int run_transfer(struct engine *engine, struct transfer *transfer)
 {
-	struct directory_run run = run_of(engine, transfer);
+	const struct directory_run run = {engine, transfer, monotonic_ms() + transfer->limits.whole};
 	struct store_reply *reply = &transfer->reply;
 	if (!is_there(engine)) {
 		snprintf(reply->text, sizeof(reply->text), "the directory was replaced or removed");
 		return reply->err = -ESTALE;
 	}
-	int err = run_on_object(&run);
-	if (err && !*reply->text)
-		snprintf(transfer->reply.text, sizeof(transfer->reply.text), "%s: %s", transfer->name,
-			 strerror(-err));
-	return transfer->reply.err = err;
+	reply->err = run_on_object(&run);
+	if (reply->err && !*reply->text)
+		snprintf(reply->text, sizeof(reply->text), "%s: %s", transfer->name, strerror(-reply->err));
+	return reply->err;
 }
 
 static int probe_links(int root, const char *temp, int fd)
 {
-	char name[DIRECTORY_TEMP_SIZE + 8];
+	char name[TEMP_SIZE + 8];
 	snprintf(name, sizeof(name), "%s-link", temp);
 	int err = publish_if_absent(root, temp, name, fd);
 	if (err)
@@ -332,9 +399,9 @@ static int probe_links(int root, const char *temp, int fd)
 
 static int probe(struct engine *engine, struct transfer *transfer)
 {
-	char temp[DIRECTORY_TEMP_SIZE];
+	char temp[TEMP_SIZE];
 	(void)transfer;
-	int fd = directory_make_temp(engine->root, temp);
+	int fd = make_temp(engine->root, temp);
 	if (fd < 0)
 		return store_errno(fd);
 	(void)set_clock(engine, fd);
@@ -374,12 +441,11 @@ static int open_engine(const struct store_options *options, struct engine **ret,
 	if (!engine)
 		return diag_set(diag, -ENOMEM, "no memory");
 	int err = open_root(engine, options->address, diag);
-	if (err) {
+	if (err)
 		close_engine(engine);
-		return err;
-	}
-	*ret = engine;
-	return 0;
+	else
+		*ret = engine;
+	return err;
 }
 
 const struct engine_type directory_engine = {

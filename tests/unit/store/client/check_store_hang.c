@@ -220,6 +220,7 @@ TEST(stops)
 	int fd = file_of("", 0);
 	if (put(m->f.store, "x", "1", STORE_IF_ABSENT, NULL, &reply))
 		fail_msg("%s", reply.text);
+	assert_int_equal(head(m->f.store, "x", &reply), 0);
 	assert_int_equal(put(m->f.store, "x", "2", STORE_IF_MATCH, reply.etag, NULL), 0);
 	stop_process(m->server);
 	/* A caller gets its answer in time, and the client ends. */

@@ -1,4 +1,4 @@
-/* A directory as a store: opening, reading it, the server's time, and what a probe says. */
+/* A directory as a store: opening, reading it, and what a probe says. */
 #include "tests/unit/store/transfer/engine_directory_fixture.h"
 
 #include <errno.h>
@@ -10,7 +10,14 @@
 
 #include "gsym/base/diag.h"
 
-enum { BLOCK = 256 << 10, NOW = 1000000, ASK_MS = 60000, TRIES = 16 };
+enum { BLOCK = 256 << 10, NOW = 1000000 };
+
+/* The time is what the server gave to a file that was written. */
+static void tell_time(void)
+{
+	struct transfer transfer = {.canceled = &is_canceled};
+	assert_int_equal(directory_engine.probe(engine, &transfer), 1);
+}
 
 static void cancel(void)
 {
@@ -33,6 +40,8 @@ ENGINE_TEST(reading)
 {
 	char tag[STORE_ETAG_SIZE];
 	write_object("ab/object", "contents", 8, 1000);
+	assert_int_equal(RUN(0, STORE_HEAD, "ab/object")->now, 0);
+	tell_time();
 	const struct store_reply *reply = RUN(0, STORE_GET, "ab/object");
 	assert_int_equal(reply->size, 8);
 	assert_int_equal(reply->modified, 1000);
@@ -145,7 +154,7 @@ ENGINE_TEST(uses)
 		{NOW - DAY - 1, {CALL_FUTIMENS, .err = EPERM}, STORE_GET, 0, 0},
 		{NOW, {NO_CALL}, STORE_GET, 0, 0},
 	};
-	RUN(-ENOENT, STORE_HEAD, "none");
+	tell_time();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		char name[8];
 		snprintf(name, sizeof(name), "%u", (unsigned)i);
@@ -154,68 +163,6 @@ ENGINE_TEST(uses)
 		set_event(&table[i].event);
 		RUN(table[i].want, table[i].operation, name);
 		assert_int_equal(world.n_used, table[i].n_used);
-	}
-}
-
-/* ---- The server's time ---- */
-
-ENGINE_TEST(asking)
-{
-	world.now = (struct timespec){.tv_sec = NOW, .tv_nsec = 500000000};
-	write_object("a", "text", 4, 1000);
-	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, NOW);
-	assert_int_equal(world.n_asked, 1);
-	world.ms += 499;
-	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, NOW);
-	world.ms += 1;
-	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, NOW + 1);
-	/* It is asked again after a minute, and may have been set meanwhile. */
-	world.now.tv_sec = 2 * NOW;
-	world.ms += ASK_MS - 500;
-	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, NOW + 60);
-	assert_int_equal(world.n_asked, 1);
-	world.ms += 1;
-	assert_int_equal(RUN(0, STORE_HEAD, "a")->now, 2 * NOW);
-	assert_int_equal(world.n_asked, 2);
-	assert_string_equal(names_in(""), " a");
-}
-
-/* Where it is not told, it is not known, and not asked for each time. */
-ENGINE_TEST(no_time)
-{
-	static const struct directory_event events[] = {
-		{CALL_OPENAT, .nth = 3, .err = EROFS},
-		{CALL_FUTIMENS, .err = EPERM},
-		{CALL_FSTAT, .nth = 2, .err = EIO},
-	};
-	write_object("a", "text", 4, 1000);
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
-		set_event(&events[i]);
-		world.n_used = 0;
-		assert_int_equal(RUN(0, STORE_GET, "a")->now, 0);
-		assert_int_equal(world.n_used, 0);
-		assert_int_equal(RUN(0, STORE_GET, "a")->now, 0);
-		world.ms += ASK_MS + 1;
-		assert_string_equal(names_in(""), " a");
-	}
-	assert_int_equal(RUN(0, STORE_GET, "a")->now, NOW);
-}
-
-/* All names for the file that tells it are taken, by other hosts, whose files stay. */
-ENGINE_TEST(no_name)
-{
-	char name[DIRECTORY_TEMP_SIZE];
-	write_object("a", "text", 4, 1000);
-	for (unsigned i = 1; i <= TRIES; i++) {
-		snprintf(name, sizeof(name), ".tmp-%016x", i);
-		write_object(name, "1", 1, NOW);
-	}
-	world.last_random = 0;
-	assert_int_equal(RUN(0, STORE_GET, "a")->now, 0);
-	assert_int_equal(world.last_random, TRIES);
-	for (unsigned i = 1; i <= TRIES; i++) {
-		snprintf(name, sizeof(name), ".tmp-%016x", i);
-		assert_non_null(read_object_text(name));
 	}
 }
 

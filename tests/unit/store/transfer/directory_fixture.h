@@ -15,7 +15,7 @@
 
 #include "tests/lib/unit.h"
 
-#include "store/transfer/directory_store.h"
+#include "store/transfer/engine.h"
 
 enum directory_call {
 	NO_CALL,
