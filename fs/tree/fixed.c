@@ -28,10 +28,7 @@
 #include "fs/images/inode_numbers.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
-#include "fs/tree/metrics_file.h"
-#include "fs/tree/open_reply.h"
-#include "fs/tree/readme.h"
-#include "fs/tree/root_status.h"
+#include "fs/tree/root_files.h"
 
 /* A fixed node in its directory: of an image's revision, or the root (NULL). */
 struct fixed_place {
@@ -39,12 +36,6 @@ struct fixed_place {
 	struct revision *dir;
 	uint64_t ino;
 };
-
-/*
- * Makes the whole content of a small file, for each stat, listing and open: cheap, and without waiting. @dir
- * is NULL in the root. @caller: who looks a snapshot up; NULL for others. NULL: out of memory.
- */
-typedef struct content *make_content(struct tree *tree, struct revision *dir, const struct caller *caller);
 
 struct fixed_node {
 	const char *name;
@@ -62,7 +53,7 @@ struct fixed_node {
 	int (*prepare)(struct call *call, const struct fixed_place *at);
 	/* NULL: a directory, or opened by its number (q). Else answers an OPEN. */
 	int (*open)(struct call *call, const struct fixed_place *at);
-	make_content *make; /* for attr_made() and open_made(); else NULL */
+	make_content *make; /* for each stat, listing and open of attr_made() and open_made(); else NULL */
 	unsigned table;     /* enum listing_kind of a table */
 	uint64_t ino;       /* the number, in an image without that of the revision; 0: by the index */
 	bool is_stream;     /* written to, then read */
@@ -100,27 +91,6 @@ static struct content *make_info(struct tree *tree, struct revision *dir, const 
 {
 	(void)caller;
 	return tree->content->status(tree->answers, dir, true);
-}
-
-static struct content *make_metrics(struct tree *tree, struct revision *dir, const struct caller *caller)
-{
-	(void)dir;
-	(void)caller;
-	return metrics_make(tree);
-}
-
-static struct content *make_readme(struct tree *tree, struct revision *dir, const struct caller *caller)
-{
-	(void)tree;
-	(void)dir;
-	(void)caller;
-	return readme_make();
-}
-
-static struct content *make_root_status(struct tree *tree, struct revision *dir, const struct caller *caller)
-{
-	(void)dir;
-	return root_status_make(tree, caller);
 }
 
 /* ---- Snapshots: files of the root, made for each lookup ---- */
@@ -361,10 +331,10 @@ static const struct fixed_node root_nodes[] = {
 	{"by-name", TIMEOUT_FIXED, TIMEOUT_LISTING, .attr = attr_of_by_name},
 	{"q", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .ino = INO_BATCH},
 	{"log", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .open = open_log},
-	{"metrics", SNAPSHOT(make_metrics)},
-	{"status", SNAPSHOT(make_root_status)},
+	{"metrics", SNAPSHOT(root_metrics)},
+	{"status", SNAPSHOT(root_status)},
 	{"images.tsv", SLICED(images_table)},
-	{"README", NEVER_CHANGES, MADE(make_readme)},
+	{"README", NEVER_CHANGES, MADE(root_readme)},
 	{"by-path", TIMEOUT_LISTING, TIMEOUT_LISTING, .attr = attr_of_by_path, .ino = INO_BY_PATH},
 };
 

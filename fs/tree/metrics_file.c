@@ -2,7 +2,7 @@
  * The file metrics. Names follow debuginfod's where it has the same thing: thread_work_pending, thread_busy,
  * scanned_files_total.
  */
-#include "fs/tree/metrics_file.h"
+#include "fs/tree/root_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -297,8 +297,9 @@ static void kept(struct exposition *out, struct tree *tree)
 	       atomic_load(&tree->answers->accounts.charged[ACCOUNT_FILES]));
 }
 
-struct content *metrics_make(struct tree *tree)
+struct content *root_metrics(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
+	(void)dir, (void)caller;
 	struct exposition out = {.text = {0}};
 	escape_label(&out.mount, tree->mountpoint);
 	describe(&out, "build_info", "gauge", "The version of the daemon.");

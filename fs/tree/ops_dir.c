@@ -16,7 +16,6 @@
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
-#include "fs/tree/listing_position.h"
 #include "fs/tree/stream_size.h"
 
 struct listing {
@@ -52,6 +51,18 @@ enum {
 	POSITION_DOT_DOT,
 	POSITION_FIRST, /* of what is not a dot */
 };
+
+/*
+ * The number, among those that are listed from position @first on, of what is at position @off: 0 before
+ * them, UINT32_MAX, at which there is nothing, for all that a number cannot hold. A position comes back from
+ * the client, which may have kept it for long, or invented it: it has 64 bits, whatever size_t has.
+ */
+static uint32_t position_number(uint64_t off, uint64_t first)
+{
+	if (off < first)
+		return 0;
+	return off - first < UINT32_MAX ? (uint32_t)(off - first) : UINT32_MAX;
+}
 
 /* "." and "..": what counts of them is the name. */
 static void add_dots(struct listing *l, uint64_t off)

@@ -16,7 +16,6 @@
 #include "fs/images/revision.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"
-#include "fs/tree/open_reply.h"
 #include "fs/tree/stream_size.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)

@@ -1,6 +1,7 @@
 #include "fs/tree/tree.h"
 
 #include <assert.h>
+#include <errno.h>
 
 #include "fs/images/revision.h"
 
@@ -17,4 +18,48 @@ void tree_deinit(struct tree *tree)
 {
 	open_files_deinit(&tree->open_files);
 	nodes_deinit(&tree->nodes);
+}
+
+/* ---- Replies to OPEN ---- */
+
+static int reply_open(struct call *call, struct open_file keeps)
+{
+	struct open_file *file;
+	int err = open_file_new(&tree_of(call)->open_files, &keeps, fuse_req_ctx(call->req)->uid, &file);
+	if (err)
+		return err;
+	call->info.fh = (uintptr_t)file;
+	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
+		open_file_put(file); /* interrupted: there will be no RELEASE */
+	return 0;
+}
+
+int open_reply_kept(struct call *call, struct open_file keeps)
+{
+	call->info.keep_cache = 1;
+	return reply_open(call, keeps);
+}
+
+static int open_direct(struct call *call, struct open_file keeps)
+{
+	keeps.direct = true;
+	call->info.direct_io = 1;
+	return reply_open(call, keeps);
+}
+
+int open_reply_content(struct call *call, struct content *content)
+{
+	return content ? open_direct(call, (struct open_file){.content = content}) : -ENOMEM;
+}
+
+int open_reply_stream(struct call *call, struct stream *stream)
+{
+	return stream ? open_direct(call, (struct open_file){.stream = stream}) : -ENOMEM;
+}
+
+int open_reply_stateless(struct call *call)
+{
+	call->info.keep_cache = 1;
+	fuse_reply_open(call->req, &call->info);
+	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * tree.h - what FUSE operations share: the user data of the session.
+ * tree.h - what FUSE operations share: the user data of the session, and replies to OPEN.
  */
 #ifndef FS_TREE_TREE_H
 #define FS_TREE_TREE_H
@@ -69,5 +69,24 @@ static inline struct tree *tree_of(const struct call *call)
 {
 	return fuse_req_userdata(call->req);
 }
+
+/* ---- Replies ---- */
+
+/*
+ * These reply to an OPEN and return 0, or return a negative errno to reply with. They take over what the file
+ * keeps.
+ */
+
+/* A file whose content never changes: the kernel may keep its pages. */
+int open_reply_kept(struct call *call, struct open_file keeps);
+
+/* A snapshot of a file that changes, made for this open file; NULL: out of memory. */
+int open_reply_content(struct call *call, struct content *content);
+
+/* A file that is written to and then read; NULL: out of memory. */
+int open_reply_stream(struct call *call, struct stream *stream);
+
+/* A file whose content is kept by its node. */
+int open_reply_stateless(struct call *call);
 
 #endif

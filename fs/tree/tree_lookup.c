@@ -1,7 +1,7 @@
 /*
  * Lookups. Each function either fills an entry, or says what must be waited for; one place replies.
  */
-#include "fs/tree/tree_lookup.h"
+#include "fs/tree/ops.h"
 
 #include <errno.h>
 #include <stdio.h>

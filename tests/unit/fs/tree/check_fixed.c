@@ -7,7 +7,6 @@
 
 #include "fs/sys/metrics.h"
 #include "fs/tree/entry.h"
-#include "fs/tree/listing_position.h"
 #include "tests/lib/root_names.h"
 #include "tests/lib/unit.h"
 
@@ -107,16 +106,4 @@ TEST(no_other_meaning)
 		name_parse(PLACE_IMAGE, &none, image_names[i], &r);
 		assert_int_equal(r.kind, strcmp(image_names[i], "q") == 0 ? REQUEST_BATCH : REQUEST_NONE);
 	}
-}
-
-/* Positions that clients invent do not begin the listing anew, also where size_t has 32 bits. */
-TEST(positions)
-{
-	assert_int_equal(position_number(0, 2), 0);
-	assert_int_equal(position_number(2, 2), 0);
-	assert_int_equal(position_number(3, 2), 1);
-	assert_int_equal(position_number(UINT32_MAX, 2), UINT32_MAX - 2);
-	assert_int_equal(position_number((uint64_t)UINT32_MAX + 2, 2), UINT32_MAX);
-	assert_int_equal(position_number(((uint64_t)1 << 32) + 3, 2), UINT32_MAX);
-	assert_int_equal(position_number(UINT64_MAX, 2), UINT32_MAX);
 }

@@ -6,7 +6,7 @@
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
 #include "fs/sys/metrics.h"
-#include "fs/tree/metrics_file.h"
+#include "fs/tree/root_files.h"
 #include "fs/tree/tree.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void count_up(_Atomic uint64_t *counters, size_t n, uint64_t first)
 
 static char *text_of(struct parts *p)
 {
-	struct content *content = metrics_make(&p->tree);
+	struct content *content = root_metrics(&p->tree, NULL, NULL);
 	assert_non_null(content);
 	char *text = strndup(content->data, content->size);
 	content_put(content);

@@ -43,6 +43,23 @@ TEST(listings)
 	assert_int_equal(shown.n, 15);
 }
 
+/* Positions that clients invent do not begin a listing anew, also where size_t has 32 bits. */
+TEST(invented_positions)
+{
+	static const off_t positions[] = {1000, (off_t)UINT32_MAX + 2, ((off_t)1 << 32) + 3, INT64_MAX};
+	put_new(t.f, debug_file());
+	scan_over();
+	const uint64_t directories[] = {INO_ROOT, INO_BY_NAME, INO_BY_PATH, found(INO_ROOT, ID)};
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(positions); k++) {
+			struct shown shown = {.n = 0};
+			struct fuse_file_info info = {0};
+			ops_readdir(NULL, directories[i], 8192, positions[k], &info);
+			read_entries(&shown, false);
+			assert_int_equal(shown.n, 0);
+		}
+}
+
 /* A reply that all entries just fit into has them; with attributes it tells the kernel sizes of q and log. */
 TEST(exact_replies)
 {

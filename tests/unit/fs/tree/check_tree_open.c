@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "fs/tree/attr.h"
-#include "fs/tree/open_reply.h"
 #include "tests/lib/unit.h"
 
 /* Of files that keep nothing themselves, or what lies in the page cache. */

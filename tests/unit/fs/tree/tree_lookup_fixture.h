@@ -14,7 +14,7 @@
 #include "fs/scan/skipped.h"
 #include "fs/sys/metrics.h"
 #include "fs/tree/tree.h"
-#include "fs/tree/tree_lookup.h"
+#include "fs/tree/ops.h"
 
 #define OTHER_ID "fedcba98765432100123456789abcdef" /* no address, unlike others */
 #define SIMILAR  "0123456789abcdee"                 /* as ID, but for the last digit */

@@ -1,4 +1,4 @@
-#include "fs/tree/root_status.h"
+#include "fs/tree/root_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +7,34 @@
 #include "fs/convert/queue.h"
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
+
+/* ---- README ---- */
+
+static const char readme[] =
+	"This directory answers symbol lookups. ID is a build ID or UUID, or its first 8 digits (readelf -n "
+	"FILE).\n"
+	"\n"
+	"cat ID/0x1170                    function, file and line of an address; 0x1170.json and .tsv for "
+	"programs\n"
+	"cat ID/base/0x55d0f000/0x55d10170   the same of a process, with the address where the file was "
+	"loaded\n"
+	"cat ID/sym/main+0x10             a place in a function; ID/off/, ID/rva/, ID/ra/: other kinds of "
+	"addresses\n"
+	"ls by-name/FILE; ls by-path/     images by the name and by the path of their file\n"
+	"exec 3<>ID/q; echo 0x1170 >&3; cat <&3    many addresses through one file; 'ID 0x1170' through q\n"
+	"exec 3<>log; cat crash.txt >&3; cat <&3   a program's log with its frames explained\n"
+	"dmesg | gsym filter --mount=. --by-name   a kernel's, which has no ids\n"
+	"cat ID/functions.tsv             all functions; also lines.tsv, files.tsv\n"
+	"cat ID/status; cat status metrics   the state of an image, of the daemon; gsymfs(1) has the "
+	"details\n";
+
+struct content *root_readme(struct tree *tree, struct revision *dir, const struct caller *caller)
+{
+	(void)tree, (void)dir, (void)caller;
+	return content_new(readme, sizeof(readme) - 1);
+}
+
+/* ---- status ---- */
 
 static const char *scan_state(struct images *images)
 {
@@ -74,8 +102,9 @@ static void put_shared(struct kv_writer *kv, const struct converter *c)
 	kv_text(kv, "shared_signatures", status.signatures);
 }
 
-struct content *root_status_make(struct tree *tree, const struct caller *caller)
+struct content *root_status(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
+	(void)dir;
 	struct kv_writer kv = {.json = false};
 	int err = 0;
 	kv_begin(&kv);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fs/images/caller.h"
-#include "fs/tree/root_status.h"
+#include "fs/tree/root_files.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
 
@@ -19,7 +19,7 @@ static const struct caller owner = {.uid = OWNER, .gid = GROUP};
 
 static void says_to(const struct caller *caller, const char *text)
 {
-	struct content *content = root_status_make(&t.tree, caller);
+	struct content *content = root_status(&t.tree, NULL, caller);
 	assert_non_null(content);
 	char *copy = strndup(content->data, content->size);
 	content_put(content);
@@ -119,7 +119,7 @@ TEST(many_files)
 		char path[16];
 		snprintf(path, sizeof(path), "%u", i);
 		skipped_add(&t.skipped, path, &cut, true, 1);
-		struct content *content = root_status_make(&t.tree, &owner);
+		struct content *content = root_status(&t.tree, NULL, &owner);
 		char *text = strndup(content->data, content->size), more[64];
 		content_put(content);
 		unsigned listed = i < SKIPPED_LISTED ? i + 1 : SKIPPED_LISTED;
@@ -146,13 +146,13 @@ TEST(without_memory)
 	skipped_add(&t.skipped, "a", &damaged, true, 1);
 	skipped_add(&t.skipped, "b", &cause, true, 1);
 	skipped_add(&t.skipped, "c", &cut, true, 1);
-	whole = root_status_make(&t.tree, &owner);
+	whole = root_status(&t.tree, NULL, &owner);
 	assert_non_null(whole);
 	long n = 0;
 	do {
 		long before = live_allocations();
 		fail_allocation(n++);
-		content = root_status_make(&t.tree, &owner);
+		content = root_status(&t.tree, NULL, &owner);
 		fail_allocation(-1);
 		assert_int_equal(live_allocations(), before + (content != NULL));
 	} while (!content);
