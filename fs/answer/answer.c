@@ -12,7 +12,6 @@
 #include "gsym/read/lookup.h"
 #include "gsym/render/namesakes.h"
 #include "gsym/render/render.h"
-#include "fs/answer/attached.h"
 #include "fs/answer/symbol_names.h"
 
 enum {

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "gsym/render/listing.h"
 #include "work/cache/handle.h"
 #include "fs/answer/account.h"
 #include "fs/answer/background.h"
@@ -14,6 +15,15 @@ struct metrics;
 struct queue;
 struct remote;
 struct runners;
+
+/* The slots of struct handle: what is attached to an open cache file. */
+enum {
+	SLOT_TABLES,                         /* struct tsv_index, by enum listing_kind; see tsv_file.h */
+	SLOT_NAMES = SLOT_TABLES + LISTINGS, /* struct name_table, see symbol_names.h */
+	SLOTS_USED,
+};
+
+static_assert((int)SLOTS_USED <= (int)HANDLE_SLOTS, "a handle has a slot for each");
 
 struct answers {
 	/* Set before answers_init(), borrowed. */

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "fs/answer/stream_buf.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "gsym/base/invariant.h"

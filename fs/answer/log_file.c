@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fs/answer/stream_buf.h"
 #include "log/engine/filter.h"
 #include "work/os/guard.h"
-#include "fs/answer/attached.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/call/call.h"
 #include "fs/sys/metrics.h"

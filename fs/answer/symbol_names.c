@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "fs/answer/attached.h"
+#include "fs/answer/background.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "gsym/render/shown_names.h"

@@ -1,16 +1,16 @@
-/*
- * A table is rendered when it is read, a piece at a time. The background thread renders it once before, and
- * discards the text, to learn its size and where pieces begin (tsv_index.h).
- */
 #include "fs/answer/tsv_file.h"
 
 #include <errno.h>
 
-#include "fs/answer/attached.h"
+#include "fs/answer/background.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "fs/sys/slice.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
+#include "gsym/render/listing.h"
+
+#define TSV_BYTES_MAX (4ULL << 30) /* of a table */
 
 /* ---- Measuring ---- */
 
@@ -52,6 +52,15 @@ static void *measurement_new(void *user, struct revision *rev, unsigned part)
 	return m;
 }
 
+void tsv_index_free(void *index)
+{
+	struct tsv_index *i = index;
+	if (!i)
+		return;
+	vec_free(&i->pieces);
+	free(i);
+}
+
 static void measurement_free(void *job)
 {
 	struct measurement *m = job;
@@ -62,25 +71,30 @@ static void measurement_free(void *job)
 	free(m);
 }
 
-static void destroy_index(void *index)
+/* The next piece. 1 at the end of the table. */
+static int measure_piece(struct measurement *m)
 {
-	tsv_index_free(index);
+	struct tsv_index *index = m->index;
+	const struct tsv_piece piece = {index->size, m->entry};
+	uint32_t n = listing_entries(m->handle->reader, m->kind);
+	if (m->entry >= n)
+		return 1;
+	text_reset(&m->scratch);
+	if (vec_push(&index->pieces, piece) ||
+	    listing_append(m->handle->reader, m->kind, m->entry, n, TSV_PIECE, &m->options, m->decoder,
+			   &m->scratch, &m->entry))
+		return -ENOMEM;
+	invariant(m->entry > piece.entry);
+	index->size += m->scratch.n;
+	return index->size > TSV_BYTES_MAX ? -EFBIG : 0;
 }
 
-/* Attaches the index to the cache file, unless another job was first. */
-static void publish(struct measurement *m)
-{
-	if (handle_attach(m->handle, SLOT_TABLES + m->kind, m->index, destroy_index))
-		m->index = NULL;
-}
-
-static int measure(void *arg)
+static int measure_pieces(void *arg)
 {
 	struct measurement *m = arg;
 	int err = 0;
 	while (!err && time_now() < m->until)
-		err = tsv_index_go_on(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch,
-				      m->index, &m->entry);
+		err = measure_piece(m);
 	return err;
 }
 
@@ -88,11 +102,11 @@ static int measurement_go_on(void *job, int64_t until)
 {
 	struct measurement *m = job;
 	m->until = until;
-	int err = m->decoder && m->index ? handle_run(m->handle, measure, m) : -ENOMEM;
+	int err = m->decoder && m->index ? handle_run(m->handle, measure_pieces, m) : -ENOMEM;
 	if (err == -EFAULT)
 		answers_report_corrupt(m->answers, m->rev, m->handle, err, NULL);
-	if (err == 1)
-		publish(m);
+	if (err == 1 && handle_attach(m->handle, SLOT_TABLES + m->kind, m->index, tsv_index_free))
+		m->index = NULL; /* another job was not first */
 	return err == 1 ? 0 : !err ? -EAGAIN : err == -EFAULT ? -EIO : err;
 }
 
@@ -190,15 +204,15 @@ struct reading {
 	size_t size;
 };
 
-/* Appends the bytes of one piece, from the offset of @r on, to the reply. */
+/* Appends the bytes of one piece, from the offset of @r on, which is in the table, to the reply. */
 static int append_piece(struct tsv_file *file, struct reading *r) REQUIRES(&file->lock)
 {
-	size_t number = tsv_index_find(file->index, r->off);
+	const struct tsv_index *index = file->index;
+	size_t number = PARTITION_POINT(1, index->pieces.n, mid, index->pieces.v[mid].off <= r->off) - 1;
 	int err = number == file->number ? 0 : render_piece(file, number);
 	if (err)
 		return err;
-	invariant(r->off >= file->index->pieces.v[number].off);
-	size_t skip = (size_t)(r->off - file->index->pieces.v[number].off);
+	size_t skip = (size_t)(r->off - index->pieces.v[number].off);
 	if (skip >= file->piece.n)
 		return -EIO; /* the cache file was modified since the table was measured */
 	size_t n = file->piece.n - skip < r->size ? file->piece.n - skip : r->size;

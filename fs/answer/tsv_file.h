@@ -1,12 +1,34 @@
-/* tsv_file.h - the tables of an image: functions.tsv, lines.tsv and files.tsv. */
+/*
+ * tsv_file.h - the tables of an image: functions.tsv, lines.tsv and files.tsv.
+ *
+ * Tables are rendered when they are read, a piece at a time, and not stored. stat(2) needs the size and a
+ * read needs the piece to begin with, so the background thread renders each table once, and discards the
+ * text, to measure it.
+ */
 #ifndef FS_ANSWER_TSV_FILE_H
 #define FS_ANSWER_TSV_FILE_H
 
 #include "fs/answer/answers.h"
-#include "fs/answer/tsv_index.h"
+#include "gsym/base/vec.h"
 
 struct call;
 struct wait;
+
+enum { TSV_PIECE = 64 * 1024 /* bytes; a piece ends with the entry that reaches it */ };
+
+struct tsv_piece {
+	uint64_t off;
+	uint32_t entry; /* the first of the piece */
+};
+
+/* The size of a table, and the offsets of its pieces. */
+struct tsv_index {
+	uint64_t size;
+	VEC(struct tsv_piece) pieces;
+};
+
+/* Frees a struct tsv_index. */
+void tsv_index_free(void *index);
 
 /*
  * The index of an open image's table, with its size. -EAGAIN with @ret_wait filled: the call is to be parked

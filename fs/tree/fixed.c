@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "fs/answer/draft.h"
 #include "fs/answer/images_table.h"
 #include "fs/answer/log_file.h"
 #include "fs/answer/status.h"

@@ -4,7 +4,6 @@
  */
 #include "tests/unit/fs/answer/answer_fixture.h"
 
-#include "fs/answer/attached.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/call/call.h"
 #include "tests/unit/wrap_malloc.h"
@@ -369,11 +368,6 @@ TEST(truncated_while_open)
 	tsv_file_free(file);
 }
 
-static void free_index(void *index)
-{
-	tsv_index_free(index);
-}
-
 /* The file has less than was measured. */
 TEST(shorter_than_measured)
 {
@@ -381,7 +375,7 @@ TEST(shorter_than_measured)
 	const size_t n = t.whole[LISTING_FILES].n;
 	index->size = n + 10;
 	assert_int_equal(vec_push(&index->pieces, (struct tsv_piece){0, 0}), 0);
-	assert_true(handle_attach(t.handle, SLOT_TABLES + LISTING_FILES, index, free_index));
+	assert_true(handle_attach(t.handle, SLOT_TABLES + LISTING_FILES, index, tsv_index_free));
 	struct tsv_file *file = open_table(LISTING_FILES);
 	expect_bytes(LISTING_FILES, file, 0, n);
 	assert_int_equal(read_at(file, 0, n + 1), -EIO);
