@@ -1,6 +1,6 @@
 /*
- * gsymfs.h - the struct that holds all parts of the daemon. Only the files that connect them include it
- * (main, setup, session, state); a part borrows the parts it uses.
+ * gsymfs.h - the struct that holds all parts of the daemon, and what the files that connect them do with it.
+ * Only those (main, setup, session, state) include it; a part borrows the parts it uses.
  */
 #ifndef FS_GSYMFS_H
 #define FS_GSYMFS_H
@@ -57,5 +57,34 @@ struct gsymfs {
 	struct signals signals;
 	struct fuse_session *session;
 };
+
+/* ---- setup.c: checks before the mount; initialises and connects the parts ---- */
+
+/* Finds and checks SOURCE, mount point, cache and worker. 0, or a negative errno with a diagnosis. */
+int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag);
+
+/* Initialises and connects the parts; before any thread is started. */
+void setup_parts(struct gsymfs *fs);
+
+/* Frees the parts; after all threads have ended. */
+void setup_undo(struct gsymfs *fs);
+
+/* ---- session.c: the FUSE session: mount, serve, unmount ---- */
+
+/*
+ * Creates the session with the options that were left for libfuse. 0, or a negative errno with a diagnosis.
+ */
+int session_make(struct gsymfs *fs, struct gsym_diag *diag);
+
+/*
+ * Mounts, goes to the background unless told otherwise (-f), and serves until a signal or an unmount.
+ * 0 after either, else a negative errno, which has been logged.
+ */
+int session_run(struct gsymfs *fs);
+
+/* ---- state.c: daemon status for the log, on SIGUSR1 ---- */
+
+/* Logs the status. Takes locks briefly, one at a time; the caller holds none. */
+void state_log(struct gsymfs *fs);
 
 #endif

@@ -48,8 +48,6 @@
 #include <unistd.h>
 
 #include "fs/gsymfs.h"
-#include "fs/session.h"
-#include "fs/setup.h"
 #include "store/share/share.h"
 
 enum exit_status {

@@ -3,7 +3,7 @@
  * survive the fork, and signals are blocked before, so that only the signal thread receives them. At the end
  * parked requests are failed while libfuse still serves: an unmount waits for them.
  */
-#include "fs/session.h"
+#include "fs/gsymfs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,6 @@
 
 #include "fs/answer/stream.h"
 #include "fs/images/catalogue.h"
-#include "fs/state.h"
 #include "fs/sys/mountpoint.h"
 #include "fs/sys/request_loop.h"
 #include "fs/tree/ops.h"

@@ -3,7 +3,7 @@
  * still reads standard error. Then parts are connected from the bottom up: each gets pointers to those below
  * it, and hooks (functions with an object) for what it needs from above.
  */
-#include "fs/setup.h"
+#include "fs/gsymfs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
 /* Everything is copied under the locks and logged without them, since a log message may block. */
-#include "fs/state.h"
+#include "fs/gsymfs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "fs/gsymfs.h"
 #include "fs/images/revision.h"
 
 enum { BUSY_MAX = 80 /* images listed: all that are converting, and some that wait */ };

@@ -21,7 +21,6 @@
 #include "fs/answer/early_batch.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
-#include "fs/name/link_address.h"
 #include "fs/sys/metrics.h"
 
 enum {

@@ -14,7 +14,6 @@
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 #include "fs/images/image_release.h"
-#include "fs/images/last_use.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
 #include "gsym/base/invariant.h"
@@ -339,7 +338,7 @@ static bool is_wanted_whole(struct queue *queue, struct revision *rev)
 static void run_conversion(struct queue *queue, const struct converter *converter,
 			   const struct convert_request *request, struct outcome *ret)
 {
-	last_use_save(queue->images, converter->cache);
+	images_save_use(queue->images, converter->cache);
 	queue->work.convert(converter, request, ret);
 	if (cache_take_evicted(converter->cache))
 		images_close_evicted(queue->images, converter->cache);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "fs/name/inode_key.h"
+#include "fs/name/node.h"
 #include "gsym/base/invariant.h"
 
 enum { FEW_MEMBERS = 4 };

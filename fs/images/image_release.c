@@ -7,12 +7,13 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/revision.h"
 
-/* ---- Evicted files ---- */
+/* ---- Files in the cache ---- */
 
 /* An open image, with a reference to its file. */
 struct open_image {
 	struct revision *rev;
 	struct handle *handle;
+	int64_t used;
 };
 
 typedef VEC(struct open_image) open_image_vec;
@@ -23,9 +24,25 @@ static void list_open(struct images *images, open_image_vec *ret)
 	if (vec_reserve(ret, images->ready.n) == 0)
 		for (size_t i = 0; i < images->ready.n; i++) {
 			struct revision *rev = images->ready.v[i];
-			ret->v[ret->n++] = (struct open_image){rev, handle_get(rev->handle)};
+			ret->v[ret->n++] = (struct open_image){rev, handle_get(rev->handle), rev->used};
 		}
 	mutex_unlock(&images->lock);
+}
+
+/* The key of a revision that was opened never changes. */
+void images_save_use(struct images *images, struct cache *cache)
+{
+	open_image_vec open = {0};
+	if (!cache_is_tight(cache))
+		return;
+	unsigned inside = readers_enter(&images->readers);
+	list_open(images, &open);
+	for (size_t i = 0; i < open.n; i++) {
+		cache_touch(cache, &open.v[i].rev->key, open.v[i].used);
+		handle_put(open.v[i].handle);
+	}
+	readers_leave(&images->readers, inside);
+	vec_free(&open);
 }
 
 /*
@@ -49,7 +66,6 @@ static bool must_close(struct cache *cache, const struct open_image *image)
 {
 	if (image->handle->in_memory)
 		return cache_publish_kept(cache, image->handle) == 0;
-	/* The key of a revision that was opened never changes. */
 	return !cache_holds(cache, &image->rev->key, image->handle);
 }
 

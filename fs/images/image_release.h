@@ -1,11 +1,19 @@
 /*
  * image_release.h - gives back what images hold that they cannot or need not keep: files that are open or in
- * memory, stale revisions, and images of which SOURCE holds nothing any more.
+ * memory, stale revisions, and images of which SOURCE holds nothing any more; and tells the cache what was
+ * used last, so that it keeps that.
  */
 #ifndef FS_IMAGES_IMAGE_RELEASE_H
 #define FS_IMAGES_IMAGE_RELEASE_H
 
 #include "fs/images/images.h"
+
+/*
+ * Stores the time of last use of each open image as that of its cache file, if the cache is nearly full.
+ * Eviction by any daemon with the same directory is ordered by these times. Does file I/O: not for FUSE
+ * threads.
+ */
+void images_save_use(struct images *images, struct cache *cache) EXCLUDES(&images->lock);
 
 /*
  * Closes the open images that are no longer in @cache, because only then their space is free, and publishes

@@ -150,7 +150,7 @@ struct image {
 	bool kept;                  /* pointers to it may be used without the lock */
 	bool leaving;               /* in images.leaving_images */
 	bool touched;               /* pinned since the grace period began */
-	bool odd;                   /* its key is its number, see inode_key.h */
+	bool odd;                   /* its key is its number, see node.h */
 	bool titled;                /* it has had a name of its own, see basename_add_title() */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
@@ -181,7 +181,7 @@ struct basename {
 	uint32_t number;
 	uint32_t alive; /* members that are not gone */
 	uint32_t next_position;
-	bool odd;    /* its key is its number, see inode_key.h */
+	bool odd;    /* its key is its number, see node.h */
 	bool hashed; /* there are, or were, many members, and by_member has them */
 	/* Most names have one member: it and the list of it take no memory of their own. */
 	struct {

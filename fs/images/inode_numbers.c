@@ -1,5 +1,8 @@
 #include "fs/images/inode_numbers.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 
 /* ---- Images ---- */
@@ -10,7 +13,6 @@ enum {
 	COUNT_MASK = (1 << (VERSION_BITS - CHOICE_BITS)) - 1,
 };
 
-static_assert((int)INODE_KEY_BITS == (int)PLAIN_KEY_BITS, "a plain answer's number has all of a key");
 static_assert(sizeof(((struct image *)0)->versions_used) * 8 == 1 << CHOICE_BITS, "a bit for each");
 
 static uint64_t *gone_word(const struct images *images, uint64_t hash)
@@ -199,4 +201,52 @@ uint32_t link_generation(const struct images *images, uint64_t ino)
 	case NODE_PATH_MEMBER: return of_path(images, ino);
 	default: return 0;
 	}
+}
+
+/* ---- Links ---- */
+
+/* What a link says: how many directories up, and the id of an image. */
+struct link_target {
+	unsigned up;
+	const struct image *image;
+};
+
+/* Of a link in by-path, which is as far from the root as its directory, and one further in a file with
+ * several images. */
+static int path_link_target(const struct images *images, uint64_t ino, struct link_target *ret)
+	REQUIRES(&images->lock)
+{
+	const struct path_file *file = path_file_at(images, ino);
+	if (!file)
+		return -ESTALE;
+	ret->image = slots_get(&images->all, file->image);
+	ret->up =
+		path_tree_dir(&images->paths, file->dir)->depth + (ino_kind(ino) == NODE_PATH_MEMBER ? 2 : 1);
+	return 0;
+}
+
+static int find_link_target(const struct images *images, uint64_t ino, struct link_target *ret)
+	REQUIRES(&images->lock)
+{
+	switch (ino_kind(ino)) {
+	case NODE_ALIAS: *ret = (struct link_target){ino_b(ino), images_by_key(images, ino_a(ino))}; return 0;
+	case NODE_NAME_LINK: *ret = (struct link_target){2, images_by_key(images, ino_b(ino))}; return 0;
+	case NODE_PATH_LINK:
+	case NODE_PATH_MEMBER: return path_link_target(images, ino, ret);
+	default: return -EINVAL;
+	}
+}
+
+int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TEXT_SIZE])
+{
+	struct link_target target;
+	int err = find_link_target(images, ino, &target);
+	if (err)
+		return err;
+	if (!target.image)
+		return -ESTALE;
+	for (unsigned i = 0; i < target.up; i++)
+		memcpy(ret + 3 * (size_t)i, "../", 3);
+	return (int)(3 * target.up) +
+	       snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", target.image->id);
 }

@@ -1,6 +1,6 @@
 /*
- * inode_numbers.h - inode numbers of images, names and paths, and the generations that go with them. A daemon
- * finds again what another one gave out, see inode_key.h. Under images.lock.
+ * inode_numbers.h - inode numbers of images, names and paths, the generations that go with them, and the text
+ * of links. A daemon finds again what another one gave out, see node.h. Under images.lock.
  *
  * The numbers of the directory of an image, and of what is in it, say which version of the image they are of:
  * what the kernel was told about one stays true. A version is made of the chosen files, and only if that was
@@ -11,7 +11,6 @@
 
 #include "fs/images/images.h"
 #include "fs/name/node.h"
-#include "fs/name/inode_key.h"
 
 /* ---- Images ---- */
 
@@ -74,5 +73,18 @@ const struct path_file *path_file_at(const struct images *images, uint64_t ino) 
 
 /* The generation of the number of a name, a path, or a link; 0: it stands for nothing. */
 uint32_t link_generation(const struct images *images, uint64_t ino) REQUIRES(&images->lock);
+
+/* ---- Links ---- */
+
+enum {
+	LINK_TEXT_SIZE = 3 * (PATH_DEPTH_MAX + 2) + ID_TEXT_SIZE,
+};
+
+/*
+ * With images.lock: the text of the link @ino, which is of the number's kind for ever. Its length; -EINVAL
+ * when the number is that of no link, -ESTALE when it was never given out.
+ */
+int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TEXT_SIZE])
+	REQUIRES(&images->lock);
 
 #endif

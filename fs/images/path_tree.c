@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "fs/name/inode_key.h"
+#include "fs/name/node.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 
@@ -24,7 +24,7 @@ void path_tree_deinit(struct path_tree *tree)
 	table_deinit(&tree->by_file);
 }
 
-/* The hash of a path: no number is in it, see inode_key.h. */
+/* The hash of a path: no number is in it, see node.h. */
 static uint64_t hash_of(const struct path_tree *tree, uint32_t dir, const char *name)
 {
 	uint64_t seed = dir == PATH_NONE ? 0 : tree->dirs.v[dir]->table.hash;

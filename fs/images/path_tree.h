@@ -49,7 +49,7 @@ struct path_dir {
 	VEC(struct path_child) children; /* by position */
 	uint32_t next_position;
 	uint32_t dropped; /* children that are PATH_NONE */
-	bool odd;         /* its key is its number, see inode_key.h */
+	bool odd;         /* its key is its number, see node.h */
 };
 
 /* An image in a file. A file with several is a chain of these. */
@@ -63,7 +63,7 @@ struct path_file {
 	uint32_t next;     /* in the chain: its number plus one; 0: the last */
 	uint32_t like;     /* another file of that name with that image: its number plus one; 0: the last */
 	uint32_t position; /* of the first in a chain, among the children of its directory */
-	bool odd;          /* of the first in a chain: its key is its number, see inode_key.h */
+	bool odd;          /* of the first in a chain: its key is its number, see node.h */
 };
 
 /* Zero-initialised is empty. */

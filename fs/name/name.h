@@ -14,6 +14,8 @@
 #include "work/cache/context.h"
 #include "work/cache/image_id.h"
 
+struct convert_address;
+
 enum {
 	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */
 	ID_PREFIX_MIN = 8,     /* fewer digits do not name an image by its beginning */
@@ -76,5 +78,11 @@ bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE],
 
 /* Whether @id is long enough to name an image whose id it begins. */
 bool id_may_be_prefix(const char *id);
+
+/*
+ * What to ask of an image that is not open, whose address map is not known: the link-time address of @n, its
+ * distance from the image base, or its offset in the file. False when that needs more. Pure.
+ */
+bool place_to_ask(const struct context *context, uint64_t n, struct convert_address *ret);
 
 #endif

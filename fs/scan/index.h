@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "work/cache/cache.h"
 #include "work/cache/file_state.h"
 #include "work/types/image_identity.h"
 #include "gsym/base/bytes.h"
@@ -119,5 +120,16 @@ int index_decode(struct index *index, struct span data);
 
 /* Adds the records of @part, those of source @root, which gets empty. A file that is there already stays. */
 void index_merge(struct index *index, struct index *part, unsigned root);
+
+/* ---- On disk: one file in the cache directory for each SOURCE ---- */
+
+/*
+ * Adds what is known of @source, an absolute path, the one with the number @root. A corrupt file is logged
+ * and ignored, as is a missing one.
+ */
+void index_load(struct index *index, unsigned root, const struct cache *cache, const char *source);
+
+/* Saves what is known of that source. A failure is logged; the next mount then identifies all files again. */
+void index_save(const struct index *index, unsigned root, struct cache *cache, const char *source);
 
 #endif

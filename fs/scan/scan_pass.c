@@ -1,18 +1,17 @@
-#include "fs/scan/scan_pass.h"
+#include "fs/scan/scan_state.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/scan/index.h"
 #include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/image_release.h"
 #include "fs/images/image_find.h"
-#include "fs/images/last_use.h"
+#include "fs/images/image_release.h"
 #include "fs/images/scan_request.h"
-#include "fs/scan/index_store.h"
 #include "fs/scan/recheck.h"
 #include "fs/scan/remote.h"
 #include "fs/scan/scan_look.h"
@@ -110,7 +109,7 @@ static void finish_pass(struct sweep *s, int err)
 	images_scanned(scan->images, scan->pass, &report, &woken);
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);
-	last_use_save(scan->images, scan->cache);
+	images_save_use(scan->images, scan->cache);
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (!err) {
 		watch_sweep(&scan->watch, scan->pass);

@@ -1,4 +1,4 @@
-/* scan_state.h - what all scans of SOURCE share. Used by the scan thread alone. */
+/* scan_state.h - what all scans of SOURCE share, and a walk over all of it. Used by the scan thread alone. */
 #ifndef FS_SCAN_SCAN_STATE_H
 #define FS_SCAN_SCAN_STATE_H
 
@@ -47,5 +47,14 @@ struct scan {
 	size_t n_truncated; /* files with a truncated id in the last walk */
 	int64_t again; /* when a file that the last walk skipped is due, in seconds since the epoch; or 0 */
 };
+
+/* ---- scan_pass.c ---- */
+
+/*
+ * Walks over SOURCE, updates the images, removes what is gone if the walk was complete, and wakes the calls
+ * that waited for it. 0 when it was complete and every file is identified but those that are due @again, else
+ * a negative errno. Ends early, and removes nothing, when the daemon ends.
+ */
+int scan_pass(struct scan *scan);
 
 #endif

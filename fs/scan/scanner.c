@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/scan/index.h"
 #include "work/os/monotonic.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_release.h"
-#include "fs/scan/index_store.h"
 #include "fs/scan/scan_look.h"
 #include "fs/scan/scan_pace.h"
 #include "fs/scan/sweep.h"

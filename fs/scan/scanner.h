@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/scan/scan_pass.h"
+#include "fs/scan/scan_state.h"
 
 struct starter;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/scan/index.h"
 #include "work/cache/file_state.h"
 #include "work/os/beneath.h"
 #include "work/os/retry.h"
@@ -17,13 +18,11 @@
 #include "gsym/base/path.h"
 #include "fs/call/call.h"
 #include "work/cache/image_id.h"
-#include "fs/scan/index_store.h"
 #include "fs/sys/metrics.h"
 #include "work/run/neighbour.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/image_release.h"
-#include "fs/images/last_use.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"
 #include "fs/scan/titles.h"

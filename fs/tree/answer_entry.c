@@ -6,7 +6,6 @@
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 #include "fs/images/inode_numbers.h"
-#include "fs/name/link_address.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 
 #include "fs/images/basename.h"
-#include "fs/images/link.h"
 #include "fs/images/revision.h"
 #include "fs/images/inode_numbers.h"
-#include "fs/name/inode_key.h"
 #include "fs/tree/attr.h"
 
 struct fuse_entry_param entry_none(double timeout)

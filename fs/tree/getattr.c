@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "fs/images/link.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/images/revision.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/fixed.h"

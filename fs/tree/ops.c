@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "fs/images/link.h"
+#include "fs/images/inode_numbers.h"
 #include "fs/sys/request_loop.h"
 #include "fs/tree/getattr.h"
 #include "fs/tree/stream_size.h"

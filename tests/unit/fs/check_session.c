@@ -1,5 +1,5 @@
 /* The options with which the session is made: its name in mount(8), and what fails. */
-#include "fs/session.h"
+#include "fs/gsymfs.h"
 
 #include <errno.h>
 #include <string.h>

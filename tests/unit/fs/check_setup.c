@@ -3,7 +3,7 @@
  * debug files are searched, and what the mount would hide. With the real cache, mount point and worker, which
  * is the argument.
  */
-#include "fs/setup.h"
+#include "fs/gsymfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The daemon's status in the log: what is counted, which images are named, and that no lock is held. */
-#include "fs/state.h"
+#include "fs/gsymfs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs/gsymfs.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"

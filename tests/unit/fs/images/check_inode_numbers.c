@@ -6,7 +6,6 @@
 #include "fs/images/image_find.h"
 #include "fs/images/image_release.h"
 #include "fs/images/inode_numbers.h"
-#include "fs/name/inode_key.h"
 #include "tests/lib/unit.h"
 
 #include <stdio.h>

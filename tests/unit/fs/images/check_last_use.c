@@ -1,7 +1,7 @@
 /* The times of last use of open images, as they reach the cache: which, when, and with what locked. */
 #include "tests/unit/fs/images/images_fixture.h"
 
-#include "fs/images/last_use.h"
+#include "fs/images/image_release.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void open_images(struct images_fixture *f, unsigned n)
 static void saved(struct images_fixture *f, unsigned n)
 {
 	bool seen[2 * IMAGES] = {false};
-	last_use_save(&f->images, &cache);
+	images_save_use(&f->images, &cache);
 	assert_int_equal(touched.n, 2 * n);
 	for (unsigned i = 0; i < 2 * n; i++) {
 		char id[24], name[CACHE_NAME_SIZE];
@@ -101,7 +101,7 @@ TEST(not_tight)
 	struct images_fixture *f = *state;
 	open_images(f, 3);
 	cache.bytes = 500;
-	last_use_save(&f->images, &cache);
+	images_save_use(&f->images, &cache);
 	assert_int_equal(touched.n, 0);
 }
 
@@ -111,7 +111,7 @@ TEST(without_memory)
 	struct images_fixture *f = *state;
 	open_images(f, 3);
 	allowed = 0;
-	last_use_save(&f->images, &cache);
+	images_save_use(&f->images, &cache);
 	assert_int_equal(allowed, -1); /* one was refused */
 	assert_int_equal(touched.n, 0);
 }

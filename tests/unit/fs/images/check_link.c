@@ -4,7 +4,6 @@
 #include "fs/images/basename.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/link.h"
 #include "fs/images/inode_numbers.h"
 #include "tests/lib/unit.h"
 

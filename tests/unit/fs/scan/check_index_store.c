@@ -1,5 +1,4 @@
 /* The file of an index: what another program, or a disk, left in its place is named and ignored. */
-#include "fs/scan/index_store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/unit/captured_stderr.h"
+#include "fs/scan/index.h"
 #include "tests/lib/unit.h"
 
 static const char CORRUPT[] = "corrupt or of another version; all files will be identified again";

@@ -12,7 +12,7 @@
 
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/scan/index_store.h"
+#include "fs/scan/index.h"
 #include "tests/lib/unit.h"
 
 /* ---- By path ---- */

@@ -12,7 +12,7 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/scan/scan_look.h"
-#include "fs/scan/scan_pass.h"
+#include "fs/scan/scan_state.h"
 #include "fs/scan/sweep.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
