@@ -55,6 +55,15 @@ extern char **unit_argv;
 	}                                                                                      \
 	static void name(void **state __attribute__((unused)))
 
+/* Defines a test of what its program's or its own set-up made: TEST_OF(name, struct fixture, f) { ... } */
+#define TEST_OF(name, type, variable)                               \
+	static void name##_of(type *variable) UNIT_TEST_ATTRIBUTES; \
+	TEST(name)                                                  \
+	{                                                           \
+		name##_of(*state);                                  \
+	}                                                           \
+	static void name##_of(type *variable)
+
 /* Says once a program what each test, or the program, begins and ends with. */
 #define EACH_TEST(set_up, tear_down)                              \
 	__attribute__((constructor)) static void begin_each(void) \

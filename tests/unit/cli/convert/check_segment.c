@@ -94,9 +94,8 @@ static void expect_cut(struct cut *c, uint64_t size, const char *want)
  * Symbols of one letter: 48 of header, 8 of file table, 1 of strings; each adds 1 + 4 in the tables, 2 of
  * strings, 16 of record.
  */
-TEST(reaching_the_size_ends_a_segment)
+TEST_OF(reaching_the_size_ends_a_segment, struct cut, c)
 {
-	struct cut *c = *state;
 	for (uint64_t i = 0; i < 4; i++)
 		sample_func(&c->s, 0x10 * i, 0x10, (const char[]){"abcd"[i], 0}, 0);
 	expect_cut(c, 57 + 23, "1000 1010 1020 1030");
@@ -108,9 +107,8 @@ TEST(reaching_the_size_ends_a_segment)
 }
 
 /* Addresses past the first 256 take two bytes, in all of a segment's table. */
-TEST(width_of_addresses_counts)
+TEST_OF(width_of_addresses_counts, struct cut, c)
 {
-	struct cut *c = *state;
 	sample_func(&c->s, 0, 0x10, "a", 0);
 	sample_func(&c->s, 0x100, 0x10, "b", 0);
 	sample_func(&c->s, 0x200, 0x10, "c", 0);
@@ -118,9 +116,8 @@ TEST(width_of_addresses_counts)
 	expect_cut(c, 57 + 2 * 24 + 1, "1000");
 }
 
-TEST(overlapping_functions_stay_together)
+TEST_OF(overlapping_functions_stay_together, struct cut, c)
 {
-	struct cut *c = *state;
 	sample_func(&c->s, 0x00, 0x10, "a", 0);
 	sample_func(&c->s, 0x10, 0, "b", 0); /* of unknown size, where the next begins */
 	sample_func(&c->s, 0x10, 0x08, "c", 0);
@@ -133,9 +130,8 @@ TEST(overlapping_functions_stay_together)
 	expect_cut(c, 57 + 23, "1000 1010 1058 1059");
 }
 
-TEST(end_of_the_address_space)
+TEST_OF(end_of_the_address_space, struct cut, c)
 {
-	struct cut *c = *state;
 	gsym_writer_free(c->s.writer);
 	sample_init(&c->s, sample_kinds[0], UINT64_MAX - 0x20);
 	sample_func(&c->s, 0, UINT32_MAX, "a", 0);
@@ -144,9 +140,8 @@ TEST(end_of_the_address_space)
 	expect_cut(c, 57 + 23, "ffffffffffffffdf ffffffffffffffff");
 }
 
-TEST(names_what_does_not_fit)
+TEST_OF(names_what_does_not_fit, struct cut, c)
 {
-	struct cut *c = *state;
 	struct gsym_diag diag = {""};
 	char name[301];
 	memset(name, 'n', 300);
@@ -185,9 +180,8 @@ static void expect_text(const char *path, const char *want)
 }
 
 /* The third of three cannot be put in place: the first, which was there, comes back, the second goes. */
-TEST(all_or_none)
+TEST_OF(all_or_none, struct cut, c)
 {
-	struct cut *c = *state;
 	struct gsym_diag diag = {""};
 	struct gsym_reader *r;
 	for (uint64_t i = 0; i < 3; i++)
@@ -215,9 +209,8 @@ TEST(all_or_none)
 	assert_int_equal(count_entries(c->dir, false), 3);
 }
 
-TEST(what_cannot_be_replaced)
+TEST_OF(what_cannot_be_replaced, struct cut, c)
 {
-	struct cut *c = *state;
 	struct gsym_diag diag = {""};
 	char path[80];
 	sample_func(&c->s, 0, 0x10, "a", 0);
@@ -234,9 +227,8 @@ TEST(what_cannot_be_replaced)
 	assert_int_equal(count_entries(c->dir, false), 1);
 }
 
-TEST(no_functions)
+TEST_OF(no_functions, struct cut, c)
 {
-	struct cut *c = *state;
 	static const uint8_t data[48 + 4 + 1] = {'M', 'Y', 'S', 'G', 1, 0, 1, 0, [20] = 52, [24] = 1};
 	struct gsym_diag diag = {""};
 	assert_int_equal(gsym_reader_open_memory(data, sizeof(data), &c->reader, NULL), 0);

@@ -137,9 +137,8 @@ TEST(damage_ends_the_list)
 }
 
 /* A site in another one, under which the caller's line changes: the outer site is two calls. */
-TEST(lines_below_split_calls)
+TEST_OF(lines_below_split_calls, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct func_record record = {.start = 0, .end = SIZE};
 	const struct pdb_piece whole = {.size = SIZE};
 	const struct cv_stretch own[] = {{0, 0x20, 1, 7, NO_CALL}, {0x20, SIZE, 1, 8, NO_CALL}};

@@ -121,9 +121,8 @@ static void assert_no_name(struct fixture *f, uint32_t item)
 	assert_false(budget.exceeded);
 }
 
-TEST(functions_and_scopes)
+TEST_OF(functions_and_scopes, struct fixture, f)
 {
-	struct fixture *f = *state;
 	uint32_t plain = ITEM(f, LF_FUNC_ID, "plain", 0, 7);
 	uint32_t space = ITEM(f, LF_STRING_ID, "ns", 0);
 	uint32_t inside = ITEM(f, LF_FUNC_ID, "inside", space, 7);
@@ -151,9 +150,8 @@ TEST(functions_and_scopes)
 }
 
 /* The parts of a list have no lists themselves, and are strings. */
-TEST(lists_of_strings)
+TEST_OF(lists_of_strings, struct fixture, f)
 {
-	struct fixture *f = *state;
 	uint32_t one = ITEM(f, LF_STRING_ID, "one", 0), two = ITEM(f, LF_STRING_ID, "two", 0);
 	uint32_t inner = ITEM(f, LF_STRING_ID, "inner", FIRST + 3);
 	uint32_t list = ITEM(f, LF_SUBSTR_LIST, NULL, 3, one, inner, two);
@@ -219,9 +217,8 @@ TEST(classes)
 }
 
 /* A name without an end is none; what was searched for it is paid. */
-TEST(endless_names)
+TEST_OF(endless_names, struct fixture, f)
 {
-	struct fixture *f = *state;
 	const uint8_t payload[] = {0, 0, 0, 0, 7, 0, 0, 0, 'a', 'b', 'c', 'd'};
 	uint32_t endless = add_record(&f->items, LF_FUNC_ID, payload, sizeof(payload), NULL);
 	uint32_t cut = add_record(&f->items, LF_FUNC_ID, payload, 6, NULL);

@@ -102,9 +102,8 @@ static void expect(struct fixture *f, uint16_t version)
 	teardown(&state);
 }
 
-TEST(version_1_if_it_holds_them)
+TEST_OF(version_1_if_it_holds_them, struct fixture, f)
 {
-	struct fixture *f = *state;
 	uint64_t last;
 	choose(f, UINT32_MAX, &last);
 	expect(f, 1);
@@ -121,34 +120,30 @@ static uint64_t last_record(void)
 	return last;
 }
 
-TEST(version_2_if_records_are_beyond)
+TEST_OF(version_2_if_records_are_beyond, struct fixture, f)
 {
-	struct fixture *f = *state;
 	uint64_t ignored;
 	choose(f, last_record() - 1, &ignored);
 	expect(f, 2);
 }
 
-TEST(version_1_up_to_the_limit)
+TEST_OF(version_1_up_to_the_limit, struct fixture, f)
 {
-	struct fixture *f = *state;
 	uint64_t last = last_record(), again;
 	choose(f, last, &again);
 	assert_int_equal(last, again);
 	expect(f, 1);
 }
 
-TEST(version_2_if_strings_are_beyond)
+TEST_OF(version_2_if_strings_are_beyond, struct fixture, f)
 {
-	struct fixture *f = *state;
 	uint64_t last;
 	choose(f, 8, &last);
 	expect(f, 2);
 }
 
-TEST(a_version_that_was_asked_for_stays)
+TEST_OF(a_version_that_was_asked_for_stays, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct gsym_writer *w = new_writer(1);
 	w->v1_most = 8;
 	assert_int_equal(emit_records(&f->records, &f->pool, 2, w, &f->warnings, NULL), -EOVERFLOW);
@@ -156,9 +151,8 @@ TEST(a_version_that_was_asked_for_stays)
 }
 
 /* What the encoder refuses in two functions costs these parts, and nothing else. */
-TEST(parts_that_break_a_rule_are_left_out)
+TEST_OF(parts_that_break_a_rule_are_left_out, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct gsym_range outside = {8, 9};
 	struct gsym_inline call = {.name = f->records.v[0].name, .depth = 1, .n_ranges = 1};
 	struct gsym_row descend[] = {{8, 0, 1}, {4, 0, 2}};

@@ -91,9 +91,8 @@ static void expect_numbers(struct span s, uint64_t from, uint64_t to)
 }
 
 /* Pages that were given back come again for later bytes; what was not is as it was. */
-TEST(released_pages_are_used_again)
+TEST_OF(released_pages_are_used_again, struct packed, p)
 {
-	struct packed *p = *state;
 	struct section_stream *stream;
 	uint64_t ready = 0, kept = 0, most = 0;
 	assert_int_equal(section_stream_open(&p->object, &p->section, &stream), 0);
@@ -113,9 +112,8 @@ TEST(released_pages_are_used_again)
 	section_stream_close(stream);
 }
 
-TEST(nothing_moves_that_is_kept)
+TEST_OF(nothing_moves_that_is_kept, struct packed, p)
 {
-	struct packed *p = *state;
 	struct section_stream *stream;
 	uint64_t ready = 0;
 	assert_int_equal(section_stream_open(&p->object, &p->section, &stream), 0);
@@ -128,9 +126,8 @@ TEST(nothing_moves_that_is_kept)
 }
 
 /* Damage at the end makes a step fail, and every one after it. */
-TEST(damage_is_final)
+TEST_OF(damage_is_final, struct packed, p)
 {
-	struct packed *p = *state;
 	struct section_stream *stream;
 	uint64_t ready = 0;
 	int err = 0;
@@ -147,9 +144,8 @@ TEST(damage_is_final)
 }
 
 /* Pages of a file are given back, and come back when they are read. */
-TEST(released_file)
+TEST_OF(released_file, struct packed, p)
 {
-	struct packed *p = *state;
 	struct span raw = p->section.raw;
 	uint32_t sum = 0, again = 0;
 	for (size_t i = 0; i < raw.size; i++)

@@ -75,9 +75,8 @@ static void expect_unknown(struct asking_user *u, struct span id)
 	assert_null(image);
 }
 
-TEST(by_id)
+TEST_OF(by_id, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct image *image, *again;
 	put_new(u->f, debug_file());
 	assert_int_equal(find_id(u, OTHER_ID, &image), -EAGAIN); /* the scan may find it */
@@ -96,9 +95,8 @@ TEST(by_id)
 	assert_ptr_equal(image, again);
 }
 
-TEST(no_ids)
+TEST_OF(no_ids, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	char text[NAME_BYTES_MAX + 2];
 	put_new(u->f, debug_file());
 	scanned(u->f, 0);
@@ -112,9 +110,8 @@ TEST(no_ids)
 }
 
 /* Nothing of another attempt is used: the image may have gone. */
-TEST(each_attempt)
+TEST_OF(each_attempt, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct image *image, *again;
 	put_new(u->f, debug_file());
 	assert_int_equal(find_id(u, ID, &image), 0);
@@ -129,9 +126,8 @@ TEST(each_attempt)
 }
 
 /* A name means the only file that the requester may know of: that may be in a directory of other users. */
-TEST(by_name)
+TEST_OF(by_name, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct image *image = NULL;
 	const struct path_attr attr = {.mode = 0500, .uid = OWNER};
 	put_new(u->f, debug_file());
@@ -175,9 +171,8 @@ static void set_failed(struct asking_user *u, int err)
 	mutex_unlock(&u->f->images.lock);
 }
 
-TEST(opened)
+TEST_OF(opened, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct handle *handle = new_handle(), *got;
 	put_new(u->f, WITH(debug_file(), w.mode = 0400));
 	assert_int_equal(open_current(u, &got), -EAGAIN);
@@ -210,9 +205,8 @@ TEST(in_memory)
 }
 
 /* What was evicted from the cache meanwhile is still used. */
-TEST(evicted)
+TEST_OF(evicted, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct handle *handle = new_handle(), *got;
 	put_new(u->f, debug_file());
 	assert_null(make_ready(u->f, current(u->f), handle));
@@ -232,9 +226,8 @@ TEST(evicted)
 }
 
 /* Only a fault of the machine says nothing of the image. */
-TEST(failures)
+TEST_OF(failures, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct handle *got;
 	put_new(u->f, WITH(debug_file(), w.mode = 0400));
 	set_failed(u, -EFBIG);
@@ -249,9 +242,8 @@ TEST(failures)
 }
 
 /* That the call has waited for a conversion which failed is the answer, of that revision alone. */
-TEST(failed_for_the_call)
+TEST_OF(failed_for_the_call, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct handle *got;
 	put_new(u->f, debug_file());
 	u->call.failed = current(u->f)->number + UINT64_C(1);
@@ -286,9 +278,8 @@ static size_t charged(const struct asking_user *u)
 	return atomic_load(&u->answers.accounts.charged[ACCOUNT_HELD]);
 }
 
-TEST(least_recently_used)
+TEST_OF(least_recently_used, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct held_handles *held = &u->requester.held;
 	struct handle *handles[HELD_HANDLES + 1];
 	numbered[HELD_HANDLES].number = HELD_HANDLES;
@@ -323,9 +314,8 @@ TEST(least_recently_used)
 }
 
 /* A file that is larger than all that a user may hold is held alone. */
-TEST(large_files)
+TEST_OF(large_files, struct asking_user, u)
 {
-	struct asking_user *u = *state;
 	struct held_handles *held = &u->requester.held;
 	hold(u, 0, MIB);
 	hold(u, 1, MIB);

@@ -235,9 +235,8 @@ static void put_other(struct images_fixture *f, const char *path, unsigned ino, 
 }
 
 /* Files that some who read the image may not read are not named. */
-TEST(known_to_readers)
+TEST_OF(known_to_readers, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1, w.mode = 0440));
 	put_other(f, "all", 2, 0444, STRANGER, STRANGER);
 	put_other(f, "same", 3, 0440, OWNER, GROUP);
@@ -255,9 +254,8 @@ TEST(known_to_readers)
 	expect_line("also_more\t3", true);
 }
 
-TEST(known_to_all)
+TEST_OF(known_to_all, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1));
 	put_other(f, "all", 2, 0444, STRANGER, STRANGER);
 	put_other(f, "same", 3, 0440, OWNER, GROUP);
@@ -267,9 +265,8 @@ TEST(known_to_all)
 }
 
 /* The permissions of the file as it is now decide, not those that it had. */
-TEST(permissions_changed)
+TEST_OF(permissions_changed, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_other(f, "all", 1, 0444, OWNER, GROUP);
 	put(f, WITH(debug_file(), w.ino = 2));
 	put_other(f, "same", 3, 0440, OWNER, GROUP);
@@ -287,9 +284,8 @@ TEST(permissions_changed)
 }
 
 /* The binary that only some may read is not named either. */
-TEST(secret_binary)
+TEST_OF(secret_binary, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 1));
 	put(f, WITH(debug_file(), w.ino = 2));
 	expect(f, "debug", "program");
@@ -321,9 +317,8 @@ TEST(many)
 }
 
 /* Other ids, each once, of files that may be known. */
-TEST(further_ids)
+TEST_OF(further_ids, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1, w.htlhash[0] = 0x12, w.go_id = (char *)"go-a"));
 	put(f,
 	    WITH(source_file("b", SOURCE_SYMBOLS), w.ino = 2, w.htlhash[0] = 0x12, w.go_id = (char *)"go-a"));

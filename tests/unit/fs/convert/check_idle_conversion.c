@@ -159,9 +159,8 @@ static uint64_t counted(void)
 	return n;
 }
 
-TEST(by_a_worker)
+TEST_OF(by_a_worker, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct run r;
 	in_cache = false;
 	for (size_t i = 0; i < ARRAY_SIZE(settled); i++) {
@@ -179,9 +178,8 @@ TEST(by_a_worker)
 }
 
 /* Another daemon made it meanwhile, say: nothing is converted here. */
-TEST(from_the_cache)
+TEST_OF(from_the_cache, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct run r;
 	in_cache = true;
 	for (size_t i = 0; i < ARRAY_SIZE(settled); i++) {

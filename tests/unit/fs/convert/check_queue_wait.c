@@ -48,9 +48,8 @@ static int park(struct images_fixture *f, struct waiting *w)
 	return f->images.open(f->images.opener, &w->call);
 }
 
-TEST(a_closed_image_is_opened)
+TEST_OF(a_closed_image_is_opened, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct waiting w;
 	begin(f, &w);
 	assert_int_equal(park(f, &w), 0);
@@ -64,9 +63,8 @@ TEST(a_closed_image_is_opened)
 }
 
 /* What it would wait for is there, or will never be: nothing would wake it. */
-TEST(nothing_to_wait_for)
+TEST_OF(nothing_to_wait_for, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct waiting w;
 	begin(f, &w);
 	for (enum revision_state s = STATE_COLD; s < STATES; s++)
@@ -86,9 +84,8 @@ TEST(nothing_to_wait_for)
 }
 
 /* Addresses: another fragment than those that the call has looked at may have them. */
-TEST(another_fragment)
+TEST_OF(another_fragment, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct waiting w;
 	begin(f, &w);
 	w.rev->fragments_made = 2;
@@ -106,9 +103,8 @@ TEST(another_fragment)
 }
 
 /* An image that is closed again and again ends a call, one that can wait for other images later. */
-TEST(tries)
+TEST_OF(tries, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct waiting w;
 	begin(f, &w);
 	for (int many = 0; many < 2; many++) {
@@ -126,9 +122,8 @@ TEST(tries)
 }
 
 /* What was wanted of an image when it was open last does not count. */
-TEST(whole)
+TEST_OF(whole, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct waiting w;
 	begin(f, &w);
 	w.rev->whole = true;
@@ -145,9 +140,8 @@ TEST(whole)
 }
 
 /* What an idle host converts is needed now: it is given up, and converted without waiting for idle time. */
-TEST(idle_conversion)
+TEST_OF(idle_conversion, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct waiting w;
 	begin(f, &w);
 	assert_int_equal(idle_start(&w.queue.idle), 0);
@@ -163,9 +157,8 @@ TEST(idle_conversion)
 }
 
 /* What was requested ahead of need is not, once a call waits for it, and counts as that of the caller. */
-TEST(needed_now)
+TEST_OF(needed_now, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	for (int converting = 0; converting < 2; converting++) {
 		struct waiting w;
 		begin(f, &w);

@@ -44,9 +44,8 @@ static bool sees(struct images_fixture *f, const struct caller *caller, const ch
 	return visible;
 }
 
-TEST(file_in_a_private_directory)
+TEST_OF(file_in_a_private_directory, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "private", 0700), "program", false);
 	assert_true(sees(f, &root, "program", true));
 	assert_true(sees(f, &owner, "program", true));
@@ -66,9 +65,8 @@ TEST(file_in_a_private_directory)
 }
 
 /* Of several directories that tell a title the one that most may search counts, in whatever order. */
-TEST(title_of_several_directories)
+TEST_OF(title_of_several_directories, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "private", 0700), "a", true);
 	assert_true(sees(f, &owner, TITLE, true));
 	assert_false(sees(f, &stranger, TITLE, false));
@@ -79,9 +77,8 @@ TEST(title_of_several_directories)
 	assert_true(sees(f, &stranger, TITLE, false));
 }
 
-TEST(title_of_the_last_scan)
+TEST_OF(title_of_the_last_scan, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "public", 0755), "a", true);
 	scanned(f, 0);
 	assert_true(sees(f, &stranger, TITLE, true));
@@ -93,9 +90,8 @@ TEST(title_of_the_last_scan)
 }
 
 /* One image of that name among those which the caller may know. */
-TEST(the_only_one)
+TEST_OF(the_only_one, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct image *found = NULL;
 	put_in(f, add_dir(f, "private", 0700), "program", false);
 	put_as(f, "fedcba9876543210", WITH(source_file("program", SOURCE_DWARF), w.ino = ++f->ino));
@@ -123,9 +119,8 @@ static bool forget(struct images_fixture *f, const char *path)
 }
 
 /* A title is of a file's content: whether another file still tells it, a walk has to find out. */
-TEST(forgotten_with_a_title)
+TEST_OF(forgotten_with_a_title, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_in(f, f->top, "program", false);
 	scanned(f, 0);
 	assert_true(forget(f, "program"));
@@ -135,9 +130,8 @@ TEST(forgotten_with_a_title)
 }
 
 /* A name lasts as long as one of the image's files in the tree has it. */
-TEST(forgotten)
+TEST_OF(forgotten, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_in(f, add_dir(f, "a", 0755), "program", false);
 	put_in(f, add_dir(f, "b", 0755), "program", false);
 	put_in(f, add_dir(f, "c", 0755), "other", false);

@@ -24,9 +24,8 @@ static bool is_replaced(struct images_fixture *f, struct source s)
 	return old != now;
 }
 
-TEST(what_makes_another_revision)
+TEST_OF(what_makes_another_revision, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	scanned(f, 0);
 	assert_false(is_replaced(f, debug_file()));
@@ -40,9 +39,8 @@ TEST(what_makes_another_revision)
 	assert_false(is_replaced(f, WITH(debug_file(), w.size = 1, w.mtime_ns = 1, w.ctime_ns = 1)));
 }
 
-TEST(program_that_changes)
+TEST_OF(program_that_changes, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	scanned(f, 0);
@@ -55,9 +53,8 @@ TEST(program_that_changes)
 }
 
 /* Nothing is made before something is asked. */
-TEST(revisions_are_made_when_asked_for)
+TEST_OF(revisions_are_made_when_asked_for, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	put_new(f, debug_file());
 	scanned(f, 0);
@@ -74,9 +71,8 @@ TEST(revisions_are_made_when_asked_for)
 	expect(f, "debug", "program");
 }
 
-TEST(files_that_go)
+TEST_OF(files_that_go, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	scanned(f, 0);
@@ -105,9 +101,8 @@ static enum call_state looked(struct images_fixture *f, const struct call *call)
 }
 
 /* It is resumed after a look that has met another file of the image, and not while the image has none. */
-TEST(a_call_waits_for_a_file_that_was_replaced)
+TEST_OF(a_call_waits_for_a_file_that_was_replaced, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	ino_t gone = 0;
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));

@@ -75,9 +75,8 @@ static void expect_all(struct images_fixture *f, size_t n, size_t bytes)
 	mutex_unlock(&f->images.lock);
 }
 
-TEST(newest_of_each)
+TEST_OF(newest_of_each, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f);
 	expect_fragments(f, a, 0, 0, 0);
 	for (size_t i = 1; i <= FRAGMENTS_MAX; i++) {
@@ -98,9 +97,8 @@ TEST(newest_of_each)
 	expect_all(f, 0, 0);
 }
 
-TEST(bounded_bytes)
+TEST_OF(bounded_bytes, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f);
 	assert_int_equal(add(f, a, 100 * MIB), 0);
 	assert_int_equal(add(f, b, 100 * MIB), 0);
@@ -115,9 +113,8 @@ TEST(bounded_bytes)
 	assert_int_equal(drop_all(f, b), 2);
 }
 
-TEST(bounded_number)
+TEST_OF(bounded_number, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *revs[ALL / FRAGMENTS_MAX + 1];
 	for (size_t i = 0; i < ALL / FRAGMENTS_MAX; i++) {
 		revs[i] = image(f);
@@ -138,9 +135,8 @@ static bool is_not(const void *user, const struct revision *rev)
 	return rev != user;
 }
 
-TEST(oldest_wanted)
+TEST_OF(oldest_wanted, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f), *c = image(f);
 	mutex_lock(&f->images.lock);
 	assert_null(fragments_oldest(&f->images, is_not, NULL));
@@ -156,9 +152,8 @@ TEST(oldest_wanted)
 	drop_all(f, a);
 }
 
-TEST(functions)
+TEST_OF(functions, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *a = image(f), *b = image(f);
 	struct gsym_reader three = {.info.num_addresses = 3}, five = {.info.num_addresses = 5};
 	struct handle *got[FRAGMENTS_MAX];

@@ -56,9 +56,8 @@ static void expect_none(struct images_fixture *f, const char *spelling, int err)
 	assert_string_equal(found, "none");
 }
 
-TEST(beginnings)
+TEST_OF(beginnings, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, A);
 	add(f, B);
 	add(f, PADDED);
@@ -73,9 +72,8 @@ TEST(beginnings)
 	expect_none(f, A "00", -ENOENT);
 }
 
-TEST(images_that_are_gone)
+TEST_OF(images_that_are_gone, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, A);
 	add(f, B);
 	scanned(f, 0);
@@ -96,9 +94,8 @@ TEST(images_that_are_gone)
 }
 
 /* What is not known before the first scan is over; then as the last scan ended. */
-TEST(what_is_not_there)
+TEST_OF(what_is_not_there, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	static const struct {
 		int scan, lookup;
 	} table[] = {{-EIO, -EIO},
@@ -117,9 +114,8 @@ TEST(what_is_not_there)
 }
 
 /* Breakpad's debug ids: with an age, bytes swapped or not, cut to 16 bytes or filled up with zeros. */
-TEST(breakpad_ids)
+TEST_OF(breakpad_ids, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, A);
 	add(f, PADDED);
 	scanned(f, 0);
@@ -134,9 +130,8 @@ TEST(breakpad_ids)
 }
 
 /* Text symbols that name only the beginning of a build id belong to the one image that has all of it. */
-TEST(truncated_ids)
+TEST_OF(truncated_ids, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct image *whole[2];
 	add(f, A);
 	add(f, PADDED);
@@ -158,9 +153,8 @@ TEST(truncated_ids)
 }
 
 /* Ids of files, of which an image may have several, and several images may have the same. */
-TEST(other_ids)
+TEST_OF(other_ids, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	static const char go[] = "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy";
 	static const char x11[] = "11111111111111111111111111111111",
 			  x22[] = "22222222222222222222222222222222";
@@ -197,9 +191,8 @@ TEST(other_ids)
 }
 
 /* A file that was fetched takes its further ids with it. */
-TEST(other_ids_of_fetched)
+TEST_OF(other_ids_of_fetched, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct list woken;
 	struct finding finding = {
 		.id = A,
@@ -219,9 +212,8 @@ TEST(other_ids_of_fetched)
 }
 
 /* What calls ask for during the first scan: each thing once, in order, and not without bound. */
-TEST(asked_for)
+TEST_OF(asked_for, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0555};
 	struct call a = {.ino = 0}, b = a, calls[300] = {a};
 	struct scan_request request;

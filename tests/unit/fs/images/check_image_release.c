@@ -52,9 +52,8 @@ static struct revision *open_image(struct images_fixture *f, _Atomic uint64_t *i
 	return current(f);
 }
 
-TEST(an_evicted_image_is_closed)
+TEST_OF(an_evicted_image_is_closed, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *rev = open_image(f, NULL);
 	rev->fresh = false;
 	in_cache = true;
@@ -67,9 +66,8 @@ TEST(an_evicted_image_is_closed)
 	assert_null(rev->handle);
 }
 
-TEST(one_that_was_not_used_yet_has_a_second_chance)
+TEST_OF(one_that_was_not_used_yet_has_a_second_chance, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *rev = open_image(f, NULL);
 	assert_true(rev->fresh);
 	in_cache = true;
@@ -84,9 +82,8 @@ TEST(one_that_was_not_used_yet_has_a_second_chance)
 }
 
 /* What was opened again while the cache was asked may be in it, and its chance is still to come. */
-TEST(one_that_was_opened_again_meanwhile_stays)
+TEST_OF(one_that_was_opened_again_meanwhile_stays, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *rev = open_image(f, NULL);
 	rev->fresh = false;
 	in_cache = false;
@@ -99,9 +96,8 @@ TEST(one_that_was_opened_again_meanwhile_stays)
 }
 
 /* It is read from the cache from then on; without room there it stays in memory. */
-TEST(one_in_memory_is_closed_once_it_is_published)
+TEST_OF(one_in_memory_is_closed_once_it_is_published, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	static _Atomic uint64_t in_memory = GSYM_SIZE;
 	struct revision *rev = open_image(f, &in_memory);
 	rev->fresh = false;
@@ -141,9 +137,8 @@ static bool drop(struct images_fixture *f, uid_t owner, uint64_t size)
 	return images_drop_kept(&f->images, owner, size);
 }
 
-TEST(the_least_used_in_memory_goes)
+TEST_OF(the_least_used_in_memory_goes, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *c = keep(f, OWNER, 10, 3), *a = keep(f, OWNER, 10, 1), *b = keep(f, OWNER, 10, 2);
 	put_new(f, debug_file());
 	assert_null(make_ready(f, current(f), new_handle())); /* in the cache, and used long ago */
@@ -163,9 +158,8 @@ TEST(the_least_used_in_memory_goes)
 	assert_int_equal(current(f)->state, STATE_READY);
 }
 
-TEST(owners_have_shares_of_memory)
+TEST_OF(owners_have_shares_of_memory, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *small = keep(f, STRANGER, 30, 1), *old = keep(f, OWNER, 40, 2);
 	struct revision *more = keep(f, OWNER, 40, 3);
 	/* The other one has more, also with what f is made for. */
@@ -223,9 +217,8 @@ static void come_and_go(struct images_fixture *f, unsigned i, bool walk)
 	}
 }
 
-TEST(files_that_come_and_go_leave_nothing)
+TEST_OF(files_that_come_and_go_leave_nothing, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	scanned(f, 0);
 	size_t before = known(f);
@@ -274,9 +267,8 @@ static void ask_of_many(struct images_fixture *f, unsigned first)
 	images_free_retired(&f->images);
 }
 
-TEST(files_that_were_asked_leave_nothing)
+TEST_OF(files_that_were_asked_leave_nothing, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	scanned(f, 0);
 	ask_of_many(f, 0); /* lists keep their capacity */
@@ -293,9 +285,8 @@ TEST(files_that_were_asked_leave_nothing)
 	expect(f, "debug", NULL);
 }
 
-TEST(a_reader_keeps_what_it_found)
+TEST_OF(a_reader_keeps_what_it_found, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	unsigned inside = readers_enter(&f->images.readers);
 	struct revision *rev = ask_and_go(f, 1);
@@ -313,9 +304,8 @@ TEST(a_reader_keeps_what_it_found)
 	assert_null(images_revision(&f->images, ino));
 }
 
-TEST(a_pin_keeps_a_revision)
+TEST_OF(a_pin_keeps_a_revision, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	struct revision *rev = ask_and_go(f, 1);
 	revision_pin(rev);
@@ -333,9 +323,8 @@ TEST(a_pin_keeps_a_revision)
 }
 
 /* By a thread that had found it before its number was given up. */
-TEST(pinned_when_it_is_to_be_freed)
+TEST_OF(pinned_when_it_is_to_be_freed, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	unsigned inside = readers_enter(&f->images.readers);
 	struct revision *rev = ask_and_go(f, 1);
@@ -356,9 +345,8 @@ TEST(pinned_when_it_is_to_be_freed)
 }
 
 /* A call waits for a scan because the file was replaced while it was converted, and then replaced again. */
-TEST(a_call_forgets_what_it_waited_for)
+TEST_OF(a_call_forgets_what_it_waited_for, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct call call = {.wait = {.revision = NULL}};
 	put_new(f, debug_file());
 	call.wait.revision = ask_and_go(f, 1);
@@ -372,9 +360,8 @@ TEST(a_call_forgets_what_it_waited_for)
 }
 
 /* A thread is at work on it, or calls wait for it. */
-TEST(a_revision_in_use_is_kept)
+TEST_OF(a_revision_in_use_is_kept, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct list waiter;
 	put_new(f, debug_file());
 	struct revision *rev = ask_and_go(f, 1);

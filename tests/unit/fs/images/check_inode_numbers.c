@@ -184,9 +184,8 @@ TEST(versions)
 }
 
 /* An image that was asked for something, and comes back, has other numbers than it had. */
-TEST(gone_and_back)
+TEST_OF(gone_and_back, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, "bbbb", 2);
 	add(f, "aaaa", 1);
 	uint64_t ino = revision_of(f, "aaaa")->ino;
@@ -202,9 +201,8 @@ TEST(gone_and_back)
 }
 
 /* Names and paths lead back, too. */
-TEST(links)
+TEST_OF(links, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, "aaaa", 1);
 	add(f, "bbbb", 2);
 	mutex_lock(&f->images.lock);

@@ -96,9 +96,8 @@ TEST(many_are_open)
 }
 
 /* A cache with room evicts nothing: the times do not matter. */
-TEST(not_tight)
+TEST_OF(not_tight, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	open_images(f, 3);
 	cache.bytes = 500;
 	images_save_use(&f->images, &cache);
@@ -106,9 +105,8 @@ TEST(not_tight)
 }
 
 /* Without memory no time is saved. */
-TEST(without_memory)
+TEST_OF(without_memory, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	open_images(f, 3);
 	allowed = 0;
 	images_save_use(&f->images, &cache);

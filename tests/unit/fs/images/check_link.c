@@ -57,9 +57,8 @@ static uint64_t path_ino(struct images_fixture *f, uint32_t dir, const char *nam
 	return ino;
 }
 
-TEST(aliases)
+TEST_OF(aliases, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	put_as(f, LONG_ID, source_file("long", SOURCE_DWARF));
 	says(f, ino_make(NODE_ALIAS, key_of(f, ID), 0), ID);
@@ -68,9 +67,8 @@ TEST(aliases)
 	fails(f, ino_make(NODE_ALIAS, 12345, 0), -ESTALE);
 }
 
-TEST(names)
+TEST_OF(names, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	mutex_lock(&f->images.lock);
 	const struct basename *name = images_find_basename(&f->images, "debug");
@@ -132,9 +130,8 @@ TEST(no_links)
 }
 
 /* A link stays what it was while its image is there, and is stale when that is gone. */
-TEST(gone)
+TEST_OF(gone, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	put_as(f, "fedcba9876543210", WITH(source_file("other", SOURCE_DWARF), w.ino = 77));
 	uint32_t top = f->top;

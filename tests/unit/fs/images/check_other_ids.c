@@ -96,9 +96,8 @@ TEST(spellings)
 
 /* ---- Files that come and go ---- */
 
-TEST(before_the_table)
+TEST_OF(before_the_table, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, A, 1, 0x11, GO);
 	add(f, B, 2, 0x22, NULL);
 	add(f, B, 3, 0, "b/b");
@@ -120,9 +119,8 @@ TEST(before_the_table)
 	table_has(f, true, 4);
 }
 
-TEST(with_the_table)
+TEST_OF(with_the_table, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	names(f, X11, NULL);
 	table_has(f, true, 0);
 	add(f, A, 1, 0x11, GO);
@@ -154,9 +152,8 @@ TEST(with_the_table)
 }
 
 /* Of two files of an image with the same id, one may go. */
-TEST(one_of_two)
+TEST_OF(one_of_two, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct source source = {.go_id = (char *)"b/b"};
 	add(f, A, 1, 0, GO);
 	add(f, A, 2, 0, GO);
@@ -186,9 +183,8 @@ TEST(one_of_two)
 /* ---- Memory ---- */
 
 /* Without memory for all of the table there is none, and nothing of it stays; the next lookup makes it. */
-TEST(without_memory)
+TEST_OF(without_memory, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	add(f, A, 1, 0x11, GO);
 	add(f, B, 2, 0x22, NULL);
 	const long before = live;
@@ -204,9 +200,8 @@ TEST(without_memory)
 }
 
 /* A file that comes and finds no memory for its entries takes the table with it. */
-TEST(comes_without_memory)
+TEST_OF(comes_without_memory, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	const struct source source = {.go_id = (char *)"b/b", .htlhash = {7}};
 	add(f, A, 1, 0x11, GO);
 	add(f, B, 2, 0x22, NULL);

@@ -26,9 +26,8 @@ static void settle_failed(struct images_fixture *f, int err, int64_t again)
 	mutex_unlock(&f->images.lock);
 }
 
-TEST(waits)
+TEST_OF(waits, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct wait wait;
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	assert_int_equal(use(f, &wait), -EAGAIN); /* the scan may find its debug file */
@@ -39,9 +38,8 @@ TEST(waits)
 	assert_ptr_equal(wait.revision, current(f));
 }
 
-TEST(failures)
+TEST_OF(failures, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct wait wait;
 	put_new(f, debug_file());
 	settle_failed(f, -EFBIG, 0);
@@ -76,9 +74,8 @@ static struct handle *make_cold(struct images_fixture *f, struct revision *rev)
 	return handle;
 }
 
-TEST(open_and_closed)
+TEST_OF(open_and_closed, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct handle *handle = new_handle(), *used;
 	struct wait wait;
 	put_new(f, debug_file());
@@ -97,9 +94,8 @@ TEST(open_and_closed)
 	handle_put(used);
 }
 
-TEST(a_stale_revision_is_not_opened)
+TEST_OF(a_stale_revision_is_not_opened, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct handle *handle = new_handle();
 	put_new(f, debug_file());
 	struct revision *rev = current(f);
@@ -110,9 +106,8 @@ TEST(a_stale_revision_is_not_opened)
 	handle_put(handle);
 }
 
-TEST(replaced_while_open)
+TEST_OF(replaced_while_open, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	struct revision *rev = current(f);
 	assert_null(make_ready(f, rev, new_handle()));
@@ -125,9 +120,8 @@ TEST(replaced_while_open)
 }
 
 /* Until then a path may still lead to it, by the entry of its directory that the kernel has. */
-TEST(expires_after_it_was_replaced)
+TEST_OF(expires_after_it_was_replaced, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	struct revision *rev = current(f);
 	assert_false(revision_is_expired(rev));
@@ -145,9 +139,8 @@ TEST(expires_after_it_was_replaced)
 }
 
 /* A reader that finds the cache file damaged closes the image, unless it was opened anew meanwhile. */
-TEST(lost)
+TEST_OF(lost, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct cache cache = {.dir = -1};
 	struct handle *handle = new_handle(), *before = new_handle();
 	put_new(f, debug_file());
@@ -161,9 +154,8 @@ TEST(lost)
 	handle_put(before);
 }
 
-TEST(the_least_used_is_closed)
+TEST_OF(the_least_used_is_closed, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct revision *all[OPEN_MAX_IMAGES + 1];
 	for (int i = 0; i <= OPEN_MAX_IMAGES; i++) {
 		char id[24];
@@ -180,9 +172,8 @@ TEST(the_least_used_is_closed)
 }
 
 /* What failed images remember is bounded, and given back. */
-TEST(inputs_are_bounded)
+TEST_OF(inputs_are_bounded, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	enum { MANY = 40 << 20 };
 	put_new(f, debug_file());
 	struct revision *rev = current(f);
@@ -207,9 +198,8 @@ TEST(inputs_are_bounded)
 	mutex_unlock(&f->images.lock);
 }
 
-TEST(one_complaint_a_minute)
+TEST_OF(one_complaint_a_minute, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	struct revision *rev = current(f);
 	assert_true(revision_complain(&f->images, rev, "first"));

@@ -40,9 +40,8 @@ static const char *take(struct images_fixture *f, uint64_t number)
 	return text;
 }
 
-TEST(in_order)
+TEST_OF(in_order, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct call a = {.size = 0}, b = a, c = a;
 	assert_false(scan_request_any(&f->images));
 	assert_string_equal(take(f, 0), "none");
@@ -68,9 +67,8 @@ TEST(in_order)
 	assert_string_equal(take(f, 4), "aa");
 }
 
-TEST(paths)
+TEST_OF(paths, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0755};
 	struct call a = {.size = 0}, b = a, c = a, d = a;
 	uint32_t dir = images_add_directory(&f->images, f->top, "usr", &attr),
@@ -87,9 +85,8 @@ TEST(paths)
 }
 
 /* What is longer than any path is not looked for. */
-TEST(long_paths)
+TEST_OF(long_paths, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0755};
 	char name[201];
 	uint32_t dir = f->top;
@@ -114,9 +111,8 @@ TEST(long_paths)
 	assert_false(scan_request_any(&f->images));
 }
 
-TEST(no_more_than_some)
+TEST_OF(no_more_than_some, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct call calls[MOST + 2];
 	char id[ID_TEXT_SIZE];
 	memset(calls, 0, sizeof(calls));
@@ -138,9 +134,8 @@ TEST(no_more_than_some)
 }
 
 /* Calls that wait for what was looked for are woken, and no others. */
-TEST(done)
+TEST_OF(done, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct runners runners = {.lock = &f->images.lock};
 	struct call a = {.runners = &runners, .state = CALL_PARKED}, b = a, c = a;
 	struct scan_request request;

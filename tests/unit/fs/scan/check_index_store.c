@@ -88,9 +88,8 @@ static void assert_corrupt(const struct place *p)
 	assert_non_null(strstr(said, strrchr(p->path, '/') + 1));
 }
 
-TEST(saved)
+TEST_OF(saved, struct place, p)
 {
-	struct place *p = *state;
 	char said[512];
 	assert_int_equal(load(p, SOURCE, said), 1);
 	assert_string_equal(said, "");
@@ -99,9 +98,8 @@ TEST(saved)
 }
 
 /* A beginning or a size of no index: memory for all of it is not asked for. */
-TEST(not_an_index)
+TEST_OF(not_an_index, struct place, p)
 {
-	struct place *p = *state;
 	static const char other[64] = "another file, of which no machine has as much memory";
 	const off_t huge = (off_t)1 << 42;
 	if (truncate(p->path, huge) == 0)
@@ -117,9 +115,8 @@ TEST(not_an_index)
 	assert_corrupt(p);
 }
 
-TEST(each_length)
+TEST_OF(each_length, struct place, p)
 {
-	struct place *p = *state;
 	struct stat st;
 	assert_int_equal(stat(p->path, &st), 0);
 	for (off_t n = st.st_size - 1; n >= 0; n--) {
@@ -129,9 +126,8 @@ TEST(each_length)
 }
 
 /* A FIFO is not waited for, a link not followed. */
-TEST(no_file)
+TEST_OF(no_file, struct place, p)
 {
-	struct place *p = *state;
 	char said[512], aside[328];
 	snprintf(aside, sizeof(aside), "%s.aside", p->path);
 	assert_int_equal(rename(p->path, aside), 0);

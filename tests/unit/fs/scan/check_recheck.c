@@ -50,9 +50,8 @@ static bool is_renewed(struct images_fixture *f, const struct revision *rev, int
 	return rev->stale && current(f) != rev;
 }
 
-TEST(open_images)
+TEST_OF(open_images, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	scanned(f, 0);
 	struct revision *rev = ready(f, "same");
@@ -65,9 +64,8 @@ TEST(open_images)
 	assert_false(is_renewed(f, ready(f, ""), 0));
 }
 
-TEST(failed_images)
+TEST_OF(failed_images, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	scanned(f, 0);
 	struct revision *rev = failed(f, "same");

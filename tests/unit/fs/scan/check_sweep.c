@@ -57,9 +57,8 @@ static size_t count_path_dirs(struct scanned_source *s)
 
 /* ---- Walks ---- */
 
-TEST(kinds_of_files)
+TEST_OF(kinds_of_files, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
 	make_file(s, "bare", "01 E");
 	make_file(s, "symbols", "02 Es");
@@ -98,9 +97,8 @@ TEST(kinds_of_files)
 }
 
 /* What did not change is not opened again, also by the next daemon; what did is. */
-TEST(opened_once)
+TEST_OF(opened_once, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
 	make_file(s, "b", "02 Ed");
 	make_file(s, "bad", "!bad damaged");
@@ -127,9 +125,8 @@ TEST(opened_once)
 }
 
 /* A walk that could not see all drops nothing. */
-TEST(incomplete)
+TEST_OF(incomplete, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
 	make_file(s, "sub/a", "01 Ed");
 	walk_all(s, 0);
@@ -150,9 +147,8 @@ TEST(incomplete)
 }
 
 /* by-path has the directories, however their names begin. */
-TEST(paths)
+TEST_OF(paths, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "a", 0755);
 	make_dir(s, "a/a", 0750);
 	make_dir(s, "a/a/a", 0711);
@@ -187,9 +183,8 @@ TEST(paths)
 
 /* ---- Who may read ---- */
 
-TEST(readable_as_there)
+TEST_OF(readable_as_there, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "open", 0755);
 	make_dir(s, "shut", 0750);
 	make_file(s, "open/all", "01 E");
@@ -222,9 +217,8 @@ TEST(readable_as_there)
 
 /* ---- Failures ---- */
 
-TEST(failures_of_files)
+TEST_OF(failures_of_files, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
 	make_file(s, "bad", "!bad damaged at 5");
 	make_file(s, "limit", "!limit took too long");
@@ -264,9 +258,8 @@ TEST(failures_of_files)
 }
 
 /* A fault of the machine says nothing of the file: it keeps what it had, and is looked at again. */
-TEST(faults_of_the_machine)
+TEST_OF(faults_of_the_machine, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
 	make_file(s, "b", "02 Ed");
 	walk_all(s, 0);
@@ -322,9 +315,8 @@ TEST(unopened)
 }
 
 /* Without a worker nothing more is opened, and at the end of the daemon nothing more is logged. */
-TEST(ends_early)
+TEST_OF(ends_early, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
 	walk_all(s, 0);
 	expect_opened(1);
@@ -351,9 +343,8 @@ TEST(ends_early)
 
 /* ---- Several sources ---- */
 
-TEST(several_sources)
+TEST_OF(several_sources, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	char one[128], two[128], files[1024];
 	make_dir(s, "one", 0755);
 	make_dir(s, "two", 0755);

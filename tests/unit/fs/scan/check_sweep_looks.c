@@ -61,9 +61,8 @@ static void stop_hashing(struct scanned_source *s)
 }
 
 /* Files without an id are hashed beside the walks. */
-TEST(hashed)
+TEST_OF(hashed, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "#\n01 Eh\n02 Eht");
 	make_file(s, "b", "#\n03 Eh\n~cut short");
 	make_file(s, "bad", "#\n!bad damaged");
@@ -93,9 +92,8 @@ TEST(hashed)
 }
 
 /* What changed or went meanwhile has no result. */
-TEST(hashed_too_late)
+TEST_OF(hashed_too_late, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "#\n01 Eh");
 	make_file(s, "b", "#\n02 Eh");
 	make_file(s, "c", "#\n03 Eh");
@@ -120,9 +118,8 @@ TEST(hashed_too_late)
 
 /* ---- Looks ---- */
 
-TEST(events)
+TEST_OF(events, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
 	make_file(s, "sub/a", "01 Ed");
 	make_file(s, "b", "02 Ed");
@@ -150,9 +147,8 @@ TEST(events)
 	expect_files(s, "03 sub/c dwrf 444\n04 sub/e dwrf 444\n05 sub/a dwrf+code 444\n");
 }
 
-TEST(events_of_directories)
+TEST_OF(events_of_directories, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "old", 0755);
 	make_file(s, "old/a", "01 Ed");
 	make_file(s, "old/bad", "!bad damaged");
@@ -189,9 +185,8 @@ TEST(events_of_directories)
 }
 
 /* What a look cannot decide is left to a walk. */
-TEST(events_that_need_a_walk)
+TEST_OF(events_that_need_a_walk, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a", "01 Ed");
 	make_file(s, "b", "02 Ed");
 	walk_all(s, 0);
@@ -226,9 +221,8 @@ const struct fuse_ctx *fuse_req_ctx(fuse_req_t req)
 }
 
 /* A call that waits since the file of its image was replaced is handed to a runner. */
-TEST(events_of_replaced_files)
+TEST_OF(events_of_replaced_files, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	struct images *images = &s->f->images;
 	struct runners runners;
 	struct list woken;

@@ -15,9 +15,8 @@
 
 /* ---- Names ---- */
 
-TEST(links_to_files)
+TEST_OF(links_to_files, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "lib", 0755);
 	make_file(s, "lib/file.so.1.2", "01 Ed\n02 Ed");
 	make_file(s, "lib/other", "");
@@ -35,9 +34,8 @@ TEST(links_to_files)
 }
 
 /* Files that are called by their id have the name that they tell, compressed ones that without the suffix. */
-TEST(titles_of_files)
+TEST_OF(titles_of_files, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "00", 0755);
 	make_file(s, "00/112233445566778899aabbccddeeff00112233.debug", LONG_ID " Ed libtold.so");
 	make_file(s, "plain", "0102 Ed libuntold.so");
@@ -53,9 +51,8 @@ TEST(titles_of_files)
 }
 
 /* In a source alone the text of such links says the name of a program that is elsewhere. */
-TEST(titles_of_links)
+TEST_OF(titles_of_links, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, ".build-id", 0755);
 	make_dir(s, ".build-id/00", 0755);
 	make_dir(s, ".build-id/01", 0755);
@@ -73,9 +70,8 @@ TEST(titles_of_links)
 }
 
 /* PROGRAM.gsym of another build than PROGRAM is told of once, when it is new. */
-TEST(gsym_beside_programs)
+TEST_OF(gsym_beside_programs, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "foreign", "02 Ed");
 	walk_all(s, 0);
 	make_file(s, "fits", "01 Ed");
@@ -104,9 +100,8 @@ TEST(gsym_beside_programs)
 
 /* ---- Truncated ids ---- */
 
-TEST(truncated_ids)
+TEST_OF(truncated_ids, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_file(s, "a.sym", CUT_ID " Bc");
 	make_link(s, "a.sym", "link.sym");
 	walk_all(s, 0);
@@ -152,9 +147,8 @@ static void known_again(struct scanned_source *s)
 }
 
 /* Each allocation of a walk fails in turn: the next walk knows everything, and nothing is leaked. */
-TEST(without_memory)
+TEST_OF(without_memory, struct scanned_source, s)
 {
-	struct scanned_source *s = *state;
 	make_dir(s, "sub", 0755);
 	make_dir(s, "00", 0755);
 	make_file(s, "one", "01 E");

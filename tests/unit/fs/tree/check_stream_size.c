@@ -53,9 +53,8 @@ static uint64_t next_after(uint64_t before)
 	return offset;
 }
 
-TEST(each_is_further)
+TEST_OF(each_is_further, struct parts, p)
 {
-	struct parts *p = *state;
 	uint64_t last = LARGEST;
 	for (int i = 0; i < 3; i++) {
 		stream_size_shown(&p->tree, &stream_attr);
@@ -65,9 +64,8 @@ TEST(each_is_further)
 }
 
 /* A write at the end of the file is at an offset of the last notification, and the next is beyond it. */
-TEST(beyond_what_was_appended)
+TEST_OF(beyond_what_was_appended, struct parts, p)
 {
-	struct parts *p = *state;
 	uint64_t last = LARGEST;
 	for (int i = 0; i < 3; i++) {
 		uint64_t end = last + 1000 + (uint64_t)i; /* odd and even */
@@ -79,9 +77,8 @@ TEST(beyond_what_was_appended)
 }
 
 /* A write within the file only when the kernel was told another size since. */
-TEST(once_for_each_size)
+TEST_OF(once_for_each_size, struct parts, p)
 {
-	struct parts *p = *state;
 	stream_size_written(&p->tree, INO, &p->file, 0);
 	uint64_t last = next_after(LARGEST);
 	stream_size_written(&p->tree, INO, &p->file, 0);
@@ -92,9 +89,8 @@ TEST(once_for_each_size)
 }
 
 /* Only of q and log, which can be written; and what cannot be notified is done by the next write. */
-TEST(not_done)
+TEST_OF(not_done, struct parts, p)
 {
-	struct parts *p = *state;
 	const struct stat others[] = {{.st_mode = S_IFREG | 0444, .st_ino = 5},
 				      {.st_mode = S_IFDIR | 0755, .st_ino = 5}};
 	for (size_t i = 0; i < 2; i++) {

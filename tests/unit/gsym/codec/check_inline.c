@@ -183,9 +183,8 @@ static void put_nest(struct buf *b, unsigned n, uint8_t first)
 		buf_bytes(b, node, sizeof(node));
 }
 
-TEST(too_deep_in_a_file)
+TEST_OF(too_deep_in_a_file, struct tree, t)
 {
-	struct tree *t = *state;
 	struct gsym_func f;
 	struct gsym_diag diag;
 	struct inline_walk walk;
@@ -203,9 +202,8 @@ TEST(too_deep_in_a_file)
 	}
 }
 
-TEST(cut_off_anywhere)
+TEST_OF(cut_off_anywhere, struct tree, t)
 {
-	struct tree *t = *state;
 	struct gsym_func f;
 	struct gsym_diag diag;
 	struct inline_walk walk;

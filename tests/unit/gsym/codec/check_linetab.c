@@ -163,9 +163,8 @@ TEST(compact_rows)
 }
 
 /* Before the special opcode of delta 5 AdvanceLine would lead to line -5, or beyond 32 bits. */
-TEST(compact_rows_stay_in_32_bits)
+TEST_OF(compact_rows_stay_in_32_bits, struct table, t)
 {
-	struct table *t = *state;
 	expect_compact(t, ROWS({0, 1, 10}, {1, 1, 15}, {2, 1, 21}, {3, 1, 0}),
 		       BYTES(0x05, 0x06, 0x0a, 0x02, 0x00, 0x06, 0x07, 0x03, 0x6b, 0x02, 0x01, 0x00));
 	expect_compact(t, ROWS({0, 1, 30}, {1, 1, 25}, {2, 1, 19}, {3, 1, UINT32_MAX}),
@@ -213,9 +212,8 @@ static void window_by_definition(const struct gsym_row *rows, size_t n, int64_t 
 }
 
 /* Deltas of every magnitude, with those around which the encoder counts in different ways. */
-TEST(windows_of_random_deltas)
+TEST_OF(windows_of_random_deltas, struct table, t)
 {
-	struct table *t = *state;
 	static const int64_t edges[] = {-70000, -513, -512, -511, -1,  0,     1,
 					14,     15,   511,  512,  513, 70000, 1 << 30};
 	uint32_t seed = 9;
@@ -239,9 +237,8 @@ TEST(windows_of_random_deltas)
 	}
 }
 
-TEST(extreme_values)
+TEST_OF(extreme_values, struct table, t)
 {
-	struct table *t = *state;
 	static const struct gsym_row rows[] = {
 		{0, 0, UINT32_MAX},
 		{1, 3, 0},
@@ -255,9 +252,8 @@ TEST(extreme_values)
 }
 
 /* Rows of every kind in random order come back, and a lookup agrees with the decoded rows at every offset. */
-TEST(random_rows)
+TEST_OF(random_rows, struct table, t)
 {
-	struct table *t = *state;
 	uint32_t seed = 1;
 	for (int round = 0; round < 200; round++) {
 		struct gsym_row rows[40], found;
@@ -350,9 +346,8 @@ TEST(damage)
 	expect_bad(*state, BYTES(0, 0, 1, 1, 4, 4, 0), 0, "file index past the file table");
 }
 
-TEST(encoder_refuses)
+TEST_OF(encoder_refuses, struct table, t)
 {
-	struct table *t = *state;
 	struct gsym_diag diag;
 	assert_int_equal(linetab_encode(&t->buf, ROWS({4, 1, 1}, {3, 1, 1}), 16, &tables, &diag), -EINVAL);
 	assert_words(&diag, "row 1|+0x3|before its predecessor");

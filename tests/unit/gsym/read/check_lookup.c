@@ -58,9 +58,8 @@ static void expect_at(struct file *f, uint64_t off, const char *want)
 	assert_int_equal(f->answer.func_start + last->offset, 0x1000 + off);
 }
 
-TEST(outside_and_between)
+TEST_OF(outside_and_between, struct file, f)
 {
-	struct file *f = *state;
 	sample_func(&f->s, 0x10, 0x10, "a", 0);
 	sample_func(&f->s, 0x30, 0x10, "b", 0);
 	expect_at(f, 0x0f, NULL);
@@ -75,9 +74,8 @@ TEST(outside_and_between)
 	expect_at(f, -0x1000ull, NULL);
 }
 
-TEST(smallest_of_equal_starts)
+TEST_OF(smallest_of_equal_starts, struct file, f)
 {
-	struct file *f = *state;
 	sample_func(&f->s, 0, 1, "small", 0);
 	sample_func(&f->s, 0, 2, "big", 0);
 	sample_func(&f->s, 0, 9, "bigger", 0);
@@ -87,9 +85,8 @@ TEST(smallest_of_equal_starts)
 	expect_at(f, 9, NULL);
 }
 
-TEST(unknown_size_before_gap_and_last)
+TEST_OF(unknown_size_before_gap_and_last, struct file, f)
 {
-	struct file *f = *state;
 	sample_func(&f->s, 0x10, 0, "label", 0);
 	sample_func(&f->s, 0x40, 4, "sized", 0);
 	sample_func(&f->s, 0x80, 0, "last", 0);
@@ -101,9 +98,8 @@ TEST(unknown_size_before_gap_and_last)
 	expect_at(f, 0x7fffff, "last+8388479");
 }
 
-TEST(unknown_size_never_hides_a_sized_function)
+TEST_OF(unknown_size_never_hides_a_sized_function, struct file, f)
 {
-	struct file *f = *state;
 	sample_func(&f->s, 0x10, 0x20, "host", 0);
 	sample_func(&f->s, 0x18, 0, "label", 0);
 	sample_func(&f->s, 0x20, 0, "twin", 0);
@@ -117,9 +113,8 @@ TEST(unknown_size_never_hides_a_sized_function)
 	expect_at(f, 0x30, "twin+16");
 }
 
-TEST(nested_functions)
+TEST_OF(nested_functions, struct file, f)
 {
-	struct file *f = *state;
 	sample_func(&f->s, 0x00, 0x100, "outer", 0);
 	sample_func(&f->s, 0x10, 0x40, "middle", 0);
 	sample_func(&f->s, 0x20, 0x08, "inner", 0);
@@ -139,9 +134,8 @@ TEST(nested_functions)
 }
 
 /* The worked example: position from the rows for the innermost frame, from the calls for the others. */
-TEST(inlined_frames)
+TEST_OF(inlined_frames, struct file, f)
 {
-	struct file *f = *state;
 	struct gsym_func work;
 	sample_work(&f->s, &work);
 	assert_int_equal(gsym_writer_add(f->s.writer, &work, NULL), 0);
@@ -198,9 +192,8 @@ static void add_with_inline(struct file *f, struct gsym_row row, uint32_t call_f
 }
 
 /* A call from an unknown file still is a call: the frame is there, with its name and without a file. */
-TEST(call_without_file)
+TEST_OF(call_without_file, struct file, f)
 {
-	struct file *f = *state;
 	uint32_t file = sample_file(&f->s, "", "a.c");
 	add_with_inline(f, (struct gsym_row){0, file, 3}, 0);
 	expect_at(f, 3, "f+3");
@@ -225,9 +218,8 @@ static void expect_call_without_row(struct file *f, const char *call_base)
 	assert_int_equal(f->answer.frames[1].line, 8);
 }
 
-TEST(rows_that_do_not_help)
+TEST_OF(rows_that_do_not_help, struct file, f)
 {
-	struct file *f = *state;
 	uint32_t file = sample_file(&f->s, "", "a.c");
 	add_with_inline(f, (struct gsym_row){3, file, 3}, file);
 	expect_at(f, 2, "f+2");
@@ -237,17 +229,15 @@ TEST(rows_that_do_not_help)
 	assert_true(f->answer.has_rows);
 }
 
-TEST(row_of_file_zero)
+TEST_OF(row_of_file_zero, struct file, f)
 {
-	struct file *f = *state;
 	add_with_inline(f, (struct gsym_row){0, 0, 3}, 0);
 	expect_at(f, 3, "f+3");
 	expect_call_without_row(f, "");
 }
 
-TEST(flags)
+TEST_OF(flags, struct file, f)
 {
-	struct file *f = *state;
 	struct gsym_diag diag = {""};
 	add_with_inline(f, (struct gsym_row){0, 0, 3}, 0);
 	f->reader = sample_open(&f->s, &f->data);
@@ -292,9 +282,8 @@ static void expect_near(const struct file *f, uint64_t off, unsigned flags, uint
 }
 
 /* The nearest line before code without one; exact where there is one. */
-TEST(near_row)
+TEST_OF(near_row, struct file, f)
 {
-	struct file *f = *state;
 	add_with_near_row(f, 4, 8);
 	f->reader = sample_open(&f->s, &f->data);
 	expect_near(f, 20, 0, 0, false);
@@ -304,9 +293,8 @@ TEST(near_row)
 }
 
 /* Not that of a call that was inlined there, which is another function's. */
-TEST(near_row_of_another_call)
+TEST_OF(near_row_of_another_call, struct file, f)
 {
-	struct file *f = *state;
 	add_with_near_row(f, 0, 8);
 	f->reader = sample_open(&f->s, &f->data);
 	expect_near(f, 20, GSYM_LOOKUP_NEAR, 0, false);
@@ -356,9 +344,8 @@ static void add_folded(struct file *f)
 	assert_int_equal(gsym_writer_add(f->s.writer, &holder, NULL), 0);
 }
 
-TEST(merged_functions)
+TEST_OF(merged_functions, struct file, f)
 {
-	struct file *f = *state;
 	add_folded(f);
 	struct gsym_reader *r = f->reader = sample_open(&f->s, &f->data);
 	struct gsym_answer *a = &f->answer;
@@ -397,9 +384,8 @@ static int see(void *user, const struct function_info *record, struct gsym_diag 
 	return -ECANCELED;
 }
 
-TEST(each_of_the_merged)
+TEST_OF(each_of_the_merged, struct file, f)
 {
-	struct file *f = *state;
 	struct seen seen = {.f = f};
 	struct gsym_diag diag = {""};
 	add_folded(f);
@@ -417,9 +403,8 @@ TEST(each_of_the_merged)
 }
 
 /* An answer keeps its memory: a second lookup of the same depth allocates nothing. */
-TEST(answers_are_reused)
+TEST_OF(answers_are_reused, struct file, f)
 {
-	struct file *f = *state;
 	sample_func(&f->s, 0, 8, "a", 1);
 	expect_at(f, 0, "a+0");
 	struct gsym_frame *frames = f->answer.frames;

@@ -63,9 +63,8 @@ static int match(struct file *f, const char *name, uint64_t off, struct symbol_m
 }
 
 /* The offset says which. */
-TEST(by_offset)
+TEST_OF(by_offset, struct file, f)
 {
-	struct file *f = *state;
 	struct symbol_match found;
 	add(f, 3, SMALL, "_ZN1f3oneEv");
 	add(f, 1, LARGE, "_ZN1f3oneEv");
@@ -82,9 +81,8 @@ TEST(by_offset)
 }
 
 /* Of a function without a size only the start is known to be its own. */
-TEST(without_size)
+TEST_OF(without_size, struct file, f)
 {
-	struct file *f = *state;
 	struct symbol_match found;
 	add(f, 1, SMALL, "_ZN1f3twoEv");
 	add(f, 1, 0, "_ZN1f3oneEv");
@@ -94,9 +92,8 @@ TEST(without_size)
 	assert_int_equal(match(f, "f::one()", 1, &found), -ENOENT);
 }
 
-TEST(as_many_as_are_examined)
+TEST_OF(as_many_as_are_examined, struct file, f)
 {
-	struct file *f = *state;
 	struct symbol_match found;
 	add(f, MANY - 1, SMALL, "_ZN1f3oneEv");
 	add(f, 1, LARGE, "_ZN1f3oneEv");
@@ -105,9 +102,8 @@ TEST(as_many_as_are_examined)
 }
 
 /* It would take too long to look which of them it is. */
-TEST(too_many)
+TEST_OF(too_many, struct file, f)
 {
-	struct file *f = *state;
 	struct symbol_match found;
 	add(f, 1, LARGE, "_ZN1f3oneEv");
 	add(f, MANY, SMALL, "_ZN1f3oneEv");
@@ -116,9 +112,8 @@ TEST(too_many)
 }
 
 /* As WinDbg and others write it. */
-TEST(spelt_differently)
+TEST_OF(spelt_differently, struct file, f)
 {
-	struct file *f = *state;
 	struct symbol_match found;
 	add(f, 1, SMALL, "_ZN1g5twiceEic");
 	assert_int_equal(match(f, "g::twice(int, char)", 2, &found), 0);

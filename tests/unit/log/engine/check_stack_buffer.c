@@ -78,9 +78,8 @@ static struct buffered_frame *frame_at(struct stack_buffer *b, size_t i)
 }
 
 /* Frames of a stack have its style, and numbers that rise by one or stay, or none. */
-TEST(numbers)
+TEST_OF(numbers, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	struct log_frame other = numbered(5);
 	assert_false(continues(b, numbered(5)));
 	add(b, numbered(5));
@@ -102,9 +101,8 @@ TEST(numbers)
 }
 
 /* A line of another format, or of several frames, is of no stack before it. */
-TEST(other_lines)
+TEST_OF(other_lines, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	const struct log_frame two[] = {named(0, 1), named(0, 2)};
 	add(b, two[0]);
 	assert_true(stack_buffer_continues(b, &spanning, plain_line, 1, two, 1));
@@ -127,9 +125,8 @@ TEST(other_lines)
 }
 
 /* As many frames as the resolver takes, and as many bytes as are kept. */
-TEST(full)
+TEST_OF(full, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	static char line[FILTER_STACK_BYTES];
 	struct log_frame frame = named(0, 1);
 	for (size_t i = 0; i < STACK_FRAMES_MAX; i++) {
@@ -150,9 +147,8 @@ TEST(full)
 }
 
 /* Nothing spans a stack that is not there, or whose format has no such lines. */
-TEST(without_gaps)
+TEST_OF(without_gaps, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	const struct log_frame frame = named(0, 1);
 	assert_false(spans(b, "i0"));
 	assert_int_equal(stack_buffer_add(b, &solid, plain_line, 1, &frame, 1), 0);
@@ -160,9 +156,8 @@ TEST(without_gaps)
 }
 
 /* What a line says of the chain of its thread, and of no other. */
-TEST(gaps)
+TEST_OF(gaps, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	struct log_frame head = named(1, 1);
 	head.head = true;
 	add(b, named(1, 1));
@@ -199,9 +194,8 @@ TEST(gaps)
 }
 
 /* A chain without frames for long is closed. */
-TEST(quiet)
+TEST_OF(quiet, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	for (unsigned round = 0; round < 2; round++) {
 		add(b, named(1, 1));
 		for (unsigned i = 0; i < CHAIN_QUIET_MAX; i++) {
@@ -227,9 +221,8 @@ TEST(quiet)
 }
 
 /* Threads side by side, as many as there is room for; one that is closed leaves its place, not its number. */
-TEST(chains)
+TEST_OF(chains, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	for (uint32_t i = 0; i < CHAINS_MAX; i++) {
 		assert_true(!i || continues(b, named(i, 1)));
 		add(b, named(i, 1));
@@ -266,9 +259,8 @@ TEST(chains)
 }
 
 /* The buffer begins anew after a reset. */
-TEST(reset)
+TEST_OF(reset, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	add(b, named(1, 1));
 	add(b, named(2, 1));
 	size_t memory = stack_buffer_memory(b);
@@ -313,9 +305,8 @@ static const struct {
 };
 
 /* The head of a trace is often repeated as its first frame, and then that frame is no return address. */
-TEST(repeated_head)
+TEST_OF(repeated_head, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(repeats); i++) {
 		struct log_frame head = repeats[0].frame, next = repeats[i].frame;
 		head.head = true;
@@ -342,9 +333,8 @@ TEST(repeated_head)
 }
 
 /* A guess between the head and its repetition is of neither. */
-TEST(apart_from_head)
+TEST_OF(apart_from_head, struct stack_buffer, b)
 {
-	struct stack_buffer *b = *state;
 	struct log_frame head = named(0, 8), guess = named(0, 8);
 	head.head = true;
 	guess.apart = true;

@@ -89,9 +89,8 @@ static int of_module(struct symbols *f, const char *name, uint64_t size)
 }
 
 /* The offset is that of code of the function. */
-TEST(offsets)
+TEST_OF(offsets, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add(f, 0, 0x20, "sized");
 	add(f, 0x40, 0, "unsized");
 	add(f, 0x60, 0x40, "cut");
@@ -108,9 +107,8 @@ TEST(offsets)
 }
 
 /* What is found, and what of a function whose size does not fit. */
-TEST(found)
+TEST_OF(found, struct symbols, f)
 {
-	struct symbols *f = *state;
 	struct symbol_match got;
 	add(f, 0, 0x10, "first");
 	add(f, 0x10, 0x20, "second");
@@ -134,9 +132,8 @@ TEST(found)
 }
 
 /* Of several functions the one whose size fits best: without padding, if there is one. */
-TEST(best)
+TEST_OF(best, struct symbols, f)
 {
-	struct symbols *f = *state;
 	struct symbol_match got;
 	add(f, 0, 0x20, "a");
 	add(f, 0x80, 0x30, "a");
@@ -159,9 +156,8 @@ TEST(best)
 	assert_int_equal(match_symbol(f, &symbol, &got), -ENOTUNIQ);
 }
 
-TEST(padding)
+TEST_OF(padding, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add(f, 0, 0x20, "wide");
 	add(f, 0x100, 0x20, "narrow");
 	add(f, 0x130, 0, "unsized");
@@ -207,9 +203,8 @@ static void add_overridden(struct symbols *f, unsigned n)
 }
 
 /* The size in the log may end with any of the weak definitions after the function, and with their padding. */
-TEST(overridden)
+TEST_OF(overridden, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_overridden(f, 2);
 	assert_int_equal(of_kernel(f, "f", 0x2f), -ESTALE);
 	assert_int_equal(of_kernel(f, "f", 0x30), 0);
@@ -223,17 +218,15 @@ TEST(overridden)
 	assert_int_equal(of_kernel(f, "f", 0x70), -ESTALE); /* end() is its own */
 }
 
-TEST(most_overridden)
+TEST_OF(most_overridden, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_overridden(f, OVERRIDDEN);
 	assert_int_equal(of_kernel(f, "f", 0x20 + 0x20 * OVERRIDDEN), 0);
 }
 
 /* Names that are too long are not looked up. */
-TEST(long_overridden)
+TEST_OF(long_overridden, struct symbols, f)
 {
-	struct symbols *f = *state;
 	static char longest[NAME_SIZE], longer[NAME_SIZE + 1];
 	memset(longest, 'a', sizeof(longest) - 1);
 	memset(longer, 'a', sizeof(longer) - 1);
@@ -248,18 +241,16 @@ TEST(long_overridden)
 	assert_int_equal(of_kernel(f, "g", 0x30), -ESTALE);
 }
 
-TEST(too_many_overridden)
+TEST_OF(too_many_overridden, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_overridden(f, OVERRIDDEN + 1);
 	assert_int_equal(of_kernel(f, "f", 0x20 + 0x20 * OVERRIDDEN), 0);
 	assert_int_equal(of_kernel(f, "f", 0x20 + 0x20 * (OVERRIDDEN + 1)), -ESTALE);
 }
 
 /* A label of assembly may end the function for the kernel. */
-TEST(labels)
+TEST_OF(labels, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_in_file(f, 0, 0x10, "a", "a.S");
 	add_in_file(f, 0x20, 0x10, "b", "b.s");
 	add_in_file(f, 0x40, 0x10, "c", "c.asm");
@@ -283,9 +274,8 @@ TEST(labels)
 }
 
 /* A label of the function around it is not one of its own. */
-TEST(labels_around)
+TEST_OF(labels_around, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_in_file(f, 0, 0x1000, "around", "a.S");
 	add_in_file(f, 0x100, 0x10, "f", "a.S");
 	add(f, 0x400, 0x10, "end");
@@ -297,9 +287,8 @@ TEST(labels_around)
  * The last function of a section of a module ends with a page, counted from where the section begins: with
  * the function, or with one of those before it.
  */
-TEST(pages)
+TEST_OF(pages, struct symbols, f)
 {
-	struct symbols *f = *state;
 	char name[16];
 	for (unsigned i = 0; i <= BEFORE; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
@@ -348,30 +337,26 @@ static void add_namesakes(struct symbols *f, unsigned n)
 	add(f, 0x100 * (n + 1), 0x10, "end");
 }
 
-TEST(as_many_namesakes)
+TEST_OF(as_many_namesakes, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_namesakes(f, EXAMINED - 1);
 	assert_int_equal(of_kernel(f, "a", 8), 0);
 }
 
-TEST(too_many_namesakes)
+TEST_OF(too_many_namesakes, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_namesakes(f, EXAMINED);
 	assert_int_equal(of_kernel(f, "a", 8), -ESTALE);
 }
 
-TEST(as_many_names)
+TEST_OF(as_many_names, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_namesakes(f, MANY - 1);
 	assert_int_equal(of_kernel(f, "a", 0x40 + PADDING - 1), 0);
 }
 
-TEST(too_many_names)
+TEST_OF(too_many_names, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add_namesakes(f, MANY);
 	assert_int_equal(of_kernel(f, "a", 0x40 + PADDING - 1), -ESTALE);
 }
@@ -395,9 +380,8 @@ static enum claim_verdict check(struct symbols *f, uint64_t address, const char 
 }
 
 /* A function that starts there, or a byte beside it, fits whatever it is called. */
-TEST(claimed_starts)
+TEST_OF(claimed_starts, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add(f, 0, 0x10, "first");
 	add(f, 0x40, 0x20, "f");
 	assert_int_equal(check(f, BASE + 0x50, "first", 0x10, true, true), CLAIM_FITS);
@@ -415,9 +399,8 @@ TEST(claimed_starts)
 }
 
 /* What is called so at the address, but starts elsewhere. */
-TEST(claimed_names)
+TEST_OF(claimed_names, struct symbols, f)
 {
-	struct symbols *f = *state;
 	add(f, 0, 0x10, "word");
 	add(f, 0x100, 0x100, "function");
 	/* Part of the name: it may be that of a component. */

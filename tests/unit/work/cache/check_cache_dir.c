@@ -81,9 +81,8 @@ static struct cache_sum evict(const struct place *p, unsigned limit, const char 
 	return cache_dir_evict(p->dir, &bounds, keep, &p->log);
 }
 
-TEST(owners_keep_their_share)
+TEST_OF(owners_keep_their_share, const struct place, p)
 {
-	const struct place *p = *state;
 	for (unsigned i = 0; i < 3; i++)
 		add(p, 0, i, 1, 100 + i); /* used long ago */
 	for (unsigned i = 0; i < 6; i++)
@@ -98,9 +97,8 @@ TEST(owners_keep_their_share)
 }
 
 /* What the largest share cannot give is not taken from others. */
-TEST(one_large_file_evicts_no_others)
+TEST_OF(one_large_file_evicts_no_others, const struct place, p)
 {
-	const struct place *p = *state;
 	for (unsigned i = 0; i < 3; i++)
 		add(p, 0, i, 1, 100 + i);
 	add(p, 1000, 0, 2, 500);
@@ -115,9 +113,8 @@ TEST(one_large_file_evicts_no_others)
 }
 
 /* Shares of equal owners shrink in turn, each by last use. */
-TEST(equal_owners_shrink_alike)
+TEST_OF(equal_owners_shrink_alike, const struct place, p)
 {
-	const struct place *p = *state;
 	for (unsigned i = 0; i < 4; i++)
 		for (uint32_t owner = 1; owner <= 3; owner++)
 			add(p, owner, i, 1, 100 * owner + i);
@@ -128,9 +125,8 @@ TEST(equal_owners_shrink_alike)
 }
 
 /* Of equal shares that of the lowest owner is first, whatever the order of the directory. */
-TEST(first_of_equal_owners)
+TEST_OF(first_of_equal_owners, const struct place, p)
 {
-	const struct place *p = *state;
 	for (uint32_t owner = 3; owner >= 1; owner--)
 		for (unsigned i = 0; i < 2; i++)
 			add(p, owner, i, 1, 1000 - 100 * owner + i);
@@ -142,9 +138,8 @@ TEST(first_of_equal_owners)
 }
 
 /* Failures belong to owners, too; entries of earlier versions go, and foreign files stay. */
-TEST(only_own_files_go)
+TEST_OF(only_own_files_go, const struct place, p)
 {
-	const struct place *p = *state;
 	char failed[NAME_SIZE], earlier[NAME_SIZE];
 	snprintf(failed, sizeof(failed), "01-%08x%032x" CACHE_FAILED_SUFFIX, 1000, 1);
 	snprintf(earlier, sizeof(earlier), "01-%032x" CACHE_GSYM_SUFFIX, 1);
@@ -173,9 +168,8 @@ static int open_dir(const char *path, int *ret_fd, char **ret_path, const char *
 	return err;
 }
 
-TEST(directory_is_made)
+TEST_OF(directory_is_made, const struct place, p)
 {
-	const struct place *p = *state;
 	char path[128], *own;
 	struct stat st;
 	int fd;
@@ -198,9 +192,8 @@ TEST(directory_is_made)
 	umask(mask);
 }
 
-TEST(directories_that_are_refused)
+TEST_OF(directories_that_are_refused, const struct place, p)
 {
-	const struct place *p = *state;
 	char path[128], *own = NULL;
 	int fd = -1;
 	snprintf(path, sizeof(path), "%s/x", p->path);
@@ -245,9 +238,8 @@ int __wrap_flock(int fd, int operation)
 }
 
 /* A daemon that ends closes its own descriptors, while a worker may still have the one that it writes to. */
-TEST(temporary_file_of_the_dead)
+TEST_OF(temporary_file_of_the_dead, const struct place, p)
 {
-	const struct place *p = *state;
 	struct cache cache = {.path = (char *)p->path, .dir = p->dir};
 	struct gsym_diag diag = {""};
 	struct cache_temp temp;

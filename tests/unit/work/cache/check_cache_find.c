@@ -60,9 +60,8 @@ static void remember(const struct place *p, const char *id, uint64_t size)
 	cache_remember(&p->cache, &input);
 }
 
-TEST(finds_the_file)
+TEST_OF(finds_the_file, const struct place, p)
 {
-	const struct place *p = *state;
 	expect(p, file.size, -ENOENT, NULL);
 	remember(p, "xxh3-cc33", file.size);
 	expect(p, file.size, 0, "xxh3-cc33");
@@ -73,9 +72,8 @@ TEST(finds_the_file)
 }
 
 /* Ids are of any length, up to that of the longest. */
-TEST(finds_long_ids)
+TEST_OF(finds_long_ids, const struct place, p)
 {
-	const struct place *p = *state;
 	char id[ID_TEXT_SIZE];
 	memset(id, 'a', sizeof(id) - 1);
 	id[sizeof(id) - 1] = 0;
@@ -116,9 +114,8 @@ TEST(refuses_what_is_no_id)
 }
 
 /* With the entry of a file goes what is known of it; without one, after a month. */
-TEST(forgets)
+TEST_OF(forgets, const struct place, p)
 {
-	const struct place *p = *state;
 	const struct cache_bounds none = {.limit = 0};
 	const struct timespec old[] = {{.tv_sec = 1}, {.tv_sec = 1}};
 	char name[CACHE_LINK_SIZE], content[CONTENT_DIGITS + 2], entry[CACHE_KEY_SIZE + 8];
@@ -143,9 +140,8 @@ TEST(forgets)
 	expect(p, file.size, -ENOENT, NULL);
 }
 
-TEST(locks_one_entry)
+TEST_OF(locks_one_entry, const struct place, p)
 {
-	const struct place *p = *state;
 	const struct cache_input a = input_of("aa11", 1), b = input_of("bb22", 1);
 	struct cache_key keys[2];
 	int held, other, again;

@@ -49,9 +49,8 @@ static void assert_fails(struct job_fixture *f, enum verdict verdict, int err, c
 	assert_int_equal(job_take_cached(f, ""), 0);
 }
 
-TEST(all_are_opened)
+TEST_OF(all_are_opened, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	assert_int_equal(job_prepare(job_begin(f)), 0);
 	assert_true(f->job.input >= 0 && f->job.binary >= 0 && f->job.temp.fd >= 0 && f->job.fragment >= 0);
 	assert_int_equal(job_check_input(&f->job), 0);
@@ -63,9 +62,8 @@ TEST(all_are_opened)
 }
 
 /* Of either file: none of that name, or another one, is a file that changed since it was scanned. */
-TEST(replaced)
+TEST_OF(replaced, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	char link[128];
 	job_write_file(f, "other", "something else");
 	job_path(f, "link", link);
@@ -85,9 +83,8 @@ TEST(replaced)
 }
 
 /* What the machine lacks is never taken for a fault of the file. */
-TEST(machine)
+TEST_OF(machine, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	static char name[NAME_MAX + 2];
 	const struct convert_input was = f->request.source;
 	memset(name, 'x', sizeof(name) - 1);
@@ -101,9 +98,8 @@ TEST(machine)
 	assert_fails(f, VERDICT_TRANSIENT, -EIO, "cannot make a file in memory: Cannot allocate memory");
 }
 
-TEST(descriptors)
+TEST_OF(descriptors, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	struct rlimit was, less;
 	int lowest = dup(STDIN_FILENO), n = 0;
 	close(lowest);
@@ -124,9 +120,8 @@ TEST(descriptors)
 }
 
 /* A cache that is full is replaced by memory, of which it may have none left. */
-TEST(full_cache)
+TEST_OF(full_cache, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	atomic_store(&f->cache.retry_at, INT64_MAX);
 	assert_int_equal(job_prepare(job_begin(f)), 0);
 	assert_true(f->job.in_memory && f->job.temp.fd >= 0 && !f->job.temp.name[0]);
@@ -145,9 +140,8 @@ TEST(full_cache)
 }
 
 /* Either file may change while it is converted; then what a worker says of it is not taken. */
-TEST(changed_later)
+TEST_OF(changed_later, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	const struct worker_fragment none = {.output_size = 0}, some = {.output_size = 1};
 	struct handle *handle;
 	static const char *const names[] = {"source", "binary"};

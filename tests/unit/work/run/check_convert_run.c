@@ -349,9 +349,8 @@ TEST(messages)
 	}
 }
 
-TEST(no_worker)
+TEST_OF(no_worker, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	f->converter.worker = "/none";
 	struct outcome out = run(f, "done");
 	assert_int_equal(out.verdict, VERDICT_TRANSIENT);
@@ -363,9 +362,8 @@ TEST(no_worker)
 }
 
 /* Time that servers take is not charged. */
-TEST(too_slow)
+TEST_OF(too_slow, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	char directory[] = "/";
 	struct run_counters counters = {0};
 	struct fetcher fetcher = {.counters = &counters,
@@ -389,9 +387,8 @@ TEST(too_slow)
 }
 
 /* By the daemon, or for the sake of another file. */
-TEST(stopped)
+TEST_OF(stopped, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	int stop = eventfd(1, EFD_CLOEXEC);
 	for (unsigned own = 0; own < 2; own++) {
 		f->converter.stop_fd = own ? -1 : stop;
@@ -407,9 +404,8 @@ TEST(stopped)
 }
 
 /* Where there is no room in the directory for this file, once more. */
-TEST(in_memory)
+TEST_OF(in_memory, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	f->cache.memory = CACHE_MEMORY_MAX;
 	struct outcome out = run(f, "full done");
 	assert_int_equal(out.verdict, VERDICT_READY);

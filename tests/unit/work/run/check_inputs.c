@@ -87,9 +87,8 @@ TEST(nothing_looked_for)
 	assert_true(unchanged(*state));
 }
 
-TEST(changes_of_a_file)
+TEST_OF(changes_of_a_file, struct fixture, f)
 {
-	struct fixture *f = *state;
 	begin(f);
 	write_file(f->there, "longer content");
 	assert_false(unchanged(f));
@@ -105,9 +104,8 @@ TEST(changes_of_a_file)
 }
 
 /* What cannot be looked at now is neither unchanged nor outdated; a change of another file still counts. */
-TEST(faults)
+TEST_OF(faults, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct rlimit before, none;
 	begin(f);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -122,9 +120,8 @@ TEST(faults)
 	assert_int_equal(changed, -ESTALE);
 }
 
-TEST(changes_of_its_readers)
+TEST_OF(changes_of_its_readers, struct fixture, f)
 {
-	struct fixture *f = *state;
 	begin(f);
 	assert_int_equal(chmod(f->there, 0600), 0);
 	assert_false(unchanged(f));
@@ -137,9 +134,8 @@ TEST(changes_of_its_readers)
 }
 
 /* Each field of a fingerprint counts. */
-TEST(fields_of_a_file)
+TEST_OF(fields_of_a_file, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct neighbour old, now;
 	assert_int_equal(neighbour_stat(&f->search, f->there, &old), 0);
 	for (int field = 0; field < 10; field++) {
@@ -178,9 +174,8 @@ TEST(servers)
 	}
 }
 
-TEST(what_cannot_be_recorded)
+TEST_OF(what_cannot_be_recorded, struct fixture, f)
 {
-	struct fixture *f = *state;
 	char *path = calloc(1, INPUTS_MAX + 1);
 	memset(path, 'x', INPUTS_MAX);
 	assert_false(inputs_add(&f->inputs, path, NULL));
@@ -192,9 +187,8 @@ TEST(what_cannot_be_recorded)
 }
 
 /* A path may have any byte but NUL. */
-TEST(line_breaks_and_backslashes)
+TEST_OF(line_breaks_and_backslashes, struct fixture, f)
 {
-	struct fixture *f = *state;
 	static const char *const paths[] = {"/with\nline break", "/a\\nb", "/end\\", "/\n"};
 	char line[INPUTS_LINE_SIZE];
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)

@@ -171,9 +171,8 @@ TEST(no_room)
 
 /* ---- Servers ---- */
 
-TEST(unreachable)
+TEST_OF(unreachable, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	f->job.fetch_failure = -EHOSTDOWN;
 	f->job.again = NOW + 5;
 	report(f, ENODATA, "no debug data");
@@ -215,9 +214,8 @@ TEST(asking_again)
 
 /* ---- It was killed, by itself or by others ---- */
 
-TEST(killed)
+TEST_OF(killed, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	decide(f, -ETIMEDOUT, SIGKILL, 2);
 	expect(f, VERDICT_FAILED, -EFBIG, NOW + HOUR, "took longer than convert_time=60 seconds");
 	decide(f, -EPROTO, SIGKILL, 2);
@@ -229,9 +227,8 @@ TEST(killed)
 	expect(f, VERDICT_TRANSIENT, -ENOTCONN, 0, "the conversion was stopped");
 }
 
-TEST(signals)
+TEST_OF(signals, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	static const char over[] = "needs more processor time than convert_time=60 allows";
 	decide(f, 0, SIGXCPU, 2);
 	expect(f, VERDICT_FAILED, -EFBIG, NOW + HOUR, over);
@@ -252,9 +249,8 @@ TEST(signals)
 
 /* ---- The file is another one ---- */
 
-TEST(replaced)
+TEST_OF(replaced, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	f->job.has_done = true;
 	f->job.done.output_size = job_write_gsym(f->job.temp.fd);
 	job_write_file(f, "source", "changed");
@@ -270,9 +266,8 @@ TEST(replaced)
 
 /* ---- It has exited ---- */
 
-TEST(without_a_result)
+TEST_OF(without_a_result, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	decide(f, 0, exited(0), 2);
 	expect(f, VERDICT_CRASHED, -EIO, NOW + HOUR, "the worker exited without a result (status 0)");
 	f->job.has_done = true;
@@ -323,9 +318,8 @@ TEST(succeeded)
 	}
 }
 
-TEST(not_published)
+TEST_OF(not_published, struct job_fixture, f)
 {
-	struct job_fixture *f = *state;
 	uint64_t size = job_write_gsym(f->job.temp.fd);
 	fill(f);
 	done(f, (int)size, false);

@@ -121,9 +121,8 @@ static void expect_text(const struct cached *c, arena_ref ref, const char *expec
 }
 
 /* It costs more than it saves for a few queries; once there, it serves any number. */
-TEST(few_queries)
+TEST_OF(few_queries, struct cached, c)
 {
-	struct cached *c = *state;
 	assert_false(batch_cache_begin(&c->cache, &text, 31));
 	assert_false(c->cache.is_set_up);
 	assert_int_equal(batch_cache_bytes(&c->cache), 0);
@@ -131,9 +130,8 @@ TEST(few_queries)
 	assert_true(batch_cache_begin(&c->cache, &text, 1));
 }
 
-TEST(names_again)
+TEST_OF(names_again, struct cached, c)
 {
-	struct cached *c = *state;
 	arena_ref *refs = calloc(FUNCTIONS, sizeof(*refs));
 	begin(c);
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
@@ -152,9 +150,8 @@ TEST(names_again)
 	free(refs);
 }
 
-TEST(paths_again)
+TEST_OF(paths_again, struct cached, c)
 {
-	struct cached *c = *state;
 	const uint32_t n = c->reader->info.num_files;
 	arena_ref *refs = calloc(n, sizeof(*refs));
 	begin(c);
@@ -179,9 +176,8 @@ TEST(paths_again)
 }
 
 /* Names of another format are others. */
-TEST(another_format)
+TEST_OF(another_format, struct cached, c)
 {
-	struct cached *c = *state;
 	struct render_options json = {.format = RENDER_JSON, .demangle = DEMANGLE_OFF},
 			      demangled = {.format = RENDER_JSON, .demangle = DEMANGLE_AUTO};
 	begin(c);
@@ -210,9 +206,8 @@ static struct flat_function *get(struct cached *c, uint32_t index, uint64_t addr
 }
 
 /* The second query has it cut, or many at once. */
-TEST(cut_by_queries)
+TEST_OF(cut_by_queries, struct cached, c)
 {
-	struct cached *c = *state;
 	begin(c);
 	for (uint32_t i = 0; i < FUNCTIONS; i += 99) {
 		assert_null(get(c, i, BASE + i * SIZE, 1));
@@ -236,9 +231,8 @@ TEST(cut_by_queries)
 }
 
 /* The first query, or many, for a large one is looked up. */
-TEST(large_functions)
+TEST_OF(large_functions, struct cached, c)
 {
-	struct cached *c = *state;
 	begin(c);
 	assert_null(get(c, LARGE, BASE + FUNCTIONS * SIZE, ENOUGH));
 	assert_non_null(get(c, LARGE, BASE + FUNCTIONS * SIZE, 1));
@@ -246,9 +240,8 @@ TEST(large_functions)
 }
 
 /* Once a part is full it is emptied, and functions are kept again. */
-TEST(emptied)
+TEST_OF(emptied, struct cached, c)
 {
-	struct cached *c = *state;
 	begin(c);
 	assert_non_null(get(c, 2, BASE + 2 * SIZE, ENOUGH));
 	assert_false(batch_cache_is_full(&c->cache));
@@ -272,9 +265,8 @@ TEST(emptied)
 }
 
 /* Each part by itself. */
-TEST(full_parts)
+TEST_OF(full_parts, struct cached, c)
 {
-	struct cached *c = *state;
 	for (enum cache_part part = 0; part < CACHE_PARTS; part++) {
 		begin(c);
 		assert_non_null(batch_cache_alloc(&c->cache, part, 8));
@@ -287,9 +279,8 @@ TEST(full_parts)
 }
 
 /* A full part of functions stays while announced queries need it. */
-TEST(full_with_a_chunk)
+TEST_OF(full_with_a_chunk, struct cached, c)
 {
-	struct cached *c = *state;
 	const struct batch_query queries[] = {query(BASE + 2 * SIZE)};
 	begin(c);
 	assert_non_null(get(c, 2, BASE + 2 * SIZE, ENOUGH));
@@ -333,9 +324,8 @@ static void announce(struct cached *c, uint32_t index, size_t n, uint64_t apart)
 }
 
 /* A function whose record was read often enough is cut for good, wherever it is. */
-TEST(cut_after_passes)
+TEST_OF(cut_after_passes, struct cached, c)
 {
-	struct cached *c = *state;
 	begin(c);
 	for (size_t i = 0; i < ARRAY_SIZE(busy); i++) {
 		for (int pass = 0; pass < PASSES; pass++) {
@@ -353,9 +343,8 @@ TEST(cut_after_passes)
 }
 
 /* Or is asked for so much at once. */
-TEST(cut_for_many)
+TEST_OF(cut_for_many, struct cached, c)
 {
-	struct cached *c = *state;
 	begin(c);
 	announce(c, LARGE, 100, 4);
 	assert_null(flat_function_find(&c->cache, LARGE));
@@ -364,9 +353,8 @@ TEST(cut_for_many)
 }
 
 /* Names in the places are rendered in advance, each once. */
-TEST(names_in_advance)
+TEST_OF(names_in_advance, struct cached, c)
 {
-	struct cached *c = *state;
 	struct batch_query queries[2 * PENDING_NAMES + 3];
 	begin(c);
 	for (size_t i = 0; i < ARRAY_SIZE(queries); i++)
@@ -388,9 +376,8 @@ TEST(names_in_advance)
 }
 
 /* What lies before the first function, or is no address, has no place. */
-TEST(without_place)
+TEST_OF(without_place, struct cached, c)
 {
-	struct cached *c = *state;
 	struct batch_query queries[4] = {query(BASE - 1), query(BASE + SIZE), query(BASE + SIZE),
 					 query(UINT64_MAX)};
 	queries[2].kind = BATCH_UNKNOWN;
