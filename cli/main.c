@@ -93,7 +93,7 @@ static int help(int argc, char **argv)
 	return STATUS_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	const struct command *command = find_command(argv[0]);
 	if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
@@ -106,7 +106,7 @@ static int run(int argc, char **argv)
 }
 
 /* Output that cannot be written is a failure, even if the command succeeded. */
-static int finish(int status)
+static int finish_output(int status)
 {
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		complain("standard output: write failed");
@@ -133,10 +133,10 @@ int main(int argc, char **argv)
 		return STATUS_FAILED; /* there may be nowhere to say so */
 	enum symbolizer_dialect dialect = argc ? symbolizer_dialect_of(argv[0]) : 0;
 	if (dialect)
-		return finish(symbolizer_main(dialect, argc, argv));
+		return finish_output(symbolizer_main(dialect, argc, argv));
 	if (argc < 2) {
 		list_commands(stderr);
 		return STATUS_USAGE;
 	}
-	return finish(run(argc - 1, argv + 1));
+	return finish_output(run_command(argc - 1, argv + 1));
 }

@@ -23,7 +23,7 @@ static void free_entries(struct dirent **entries, int n)
 	free(entries);
 }
 
-static int refuse(const char *dir, struct dirent *const *entries, int n, struct gsym_diag *diag)
+static int refuse_bundle(const char *dir, struct dirent *const *entries, int n, struct gsym_diag *diag)
 {
 	struct text_buf names = {0};
 	if (!n)
@@ -51,7 +51,7 @@ int bundle_resolve(const char *path, char ret[static PATH_MAX], struct gsym_diag
 			: -1;
 	if (n < 0) /* the path is used as it is, and what fails then says why */
 		return snprintf(ret, PATH_MAX, "%s", path) < PATH_MAX ? 0 : -ENAMETOOLONG;
-	int err = n == 1 ? 0 : refuse(dir, entries, n, diag);
+	int err = n == 1 ? 0 : refuse_bundle(dir, entries, n, diag);
 	if (!err && snprintf(ret, PATH_MAX, "%s/%s", dir, entries[0]->d_name) >= PATH_MAX)
 		err = -ENAMETOOLONG;
 	free_entries(entries, n);

@@ -215,8 +215,8 @@ static int cut(const struct convert_command *c, const struct out_file *whole, st
 	return err;
 }
 
-static int report(const struct convert_command *c, const struct segment_files *segments,
-		  struct convert_summary *summary)
+static int report_output(const struct convert_command *c, const struct segment_files *segments,
+			 struct convert_summary *summary)
 {
 	CLEANUP(freep) char *several = NULL;
 	if (segments->files.n) {
@@ -238,7 +238,7 @@ static int conclude(const struct convert_command *c, struct out_file *out, struc
 	int err = c->segments.size ? cut(c, out, segments, &diag) : 0;
 	if (err)
 		return fail(c->output, err, &diag);
-	err = c->quiet ? 0 : report(c, segments, summary);
+	err = c->quiet ? 0 : report_output(c, segments, summary);
 	if (err)
 		return fail(c->output, err, NULL);
 	err = c->json ? summary_write_json(c->json, summary, &diag) : 0;

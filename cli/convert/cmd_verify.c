@@ -42,7 +42,7 @@ static bool print_fault(void *user, const char *text)
 	return true;
 }
 
-static int check(const struct gsym_reader *reader, const char *path)
+static int check_file(const struct gsym_reader *reader, const char *path)
 {
 	struct file_faults faults = {.path = path};
 	int err = check_gsym(reader, &(struct check_report){print_fault, &faults});
@@ -62,7 +62,7 @@ static int verify_file(const struct verification *v, const char *path)
 	int err = gsym_reader_open(path, &reader, &diag);
 	if (err)
 		return fail(path, err, &diag);
-	int status = check(reader, path);
+	int status = check_file(reader, path);
 	struct comparison comparison = {
 		.input = v->against, .reader = reader, .options = v->options, .file = stdout};
 	if (v->against && compare(&comparison) != STATUS_OK)

@@ -76,7 +76,7 @@ static bool is_gsym(const char *path)
 
 /* ---- Children ---- */
 
-static void count(struct recursive_outcome *outcome, const struct recursive_child *child, int status)
+static void count_file(struct recursive_outcome *outcome, const struct recursive_child *child, int status)
 {
 	if (WIFSIGNALED(status))
 		complain("'%s': conversion ended by signal %d", child->input, WTERMSIG(status));
@@ -99,7 +99,7 @@ static void wait_for_one(struct recursive_walk *tree)
 		struct recursive_child *child = &tree->children.v[i];
 		if (child->pid != pid)
 			continue;
-		count(tree->outcome, child, status);
+		count_file(tree->outcome, child, status);
 		free(child->input);
 		*child = tree->children.v[--tree->children.n];
 		return;

@@ -188,7 +188,8 @@ static int print_json(const char *path, const struct figures *f, const struct gs
 	return err;
 }
 
-static int print(const char *path, const struct statistics *s, const struct gsym_info *info, bool json)
+static int print_figures(const char *path, const struct statistics *s, const struct gsym_info *info,
+			 bool json)
 {
 	struct figures figures;
 	fill_parts(figures.parts, s, info);
@@ -209,7 +210,7 @@ static int print_statistics(const char *path, bool json)
 		return fail(path, err, &diag);
 	err = gather(&s, reader);
 	if (!err)
-		err = print(path, &s, &reader->info, json);
+		err = print_figures(path, &s, &reader->info, json);
 	if (!err && s.damaged)
 		complain("%s: damaged function records: %" PRIu64 "; 'gsym verify' lists them", path,
 			 s.damaged);

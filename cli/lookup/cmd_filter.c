@@ -91,7 +91,7 @@ static int read_core(const char *path, struct filter *filter)
 
 /* ---- Load addresses ---- */
 
-static bool parse_address(const char *text, uint64_t *ret)
+static bool parse_hex_address(const char *text, uint64_t *ret)
 {
 	char *end;
 	errno = 0;
@@ -102,7 +102,7 @@ static bool parse_address(const char *text, uint64_t *ret)
 static int parse_base(const struct command *command, const char *text, struct loaded *ret)
 {
 	const char *equals = strrchr(text, '=');
-	if (!equals || equals == text || !parse_address(equals + 1, &ret->start) ||
+	if (!equals || equals == text || !parse_hex_address(equals + 1, &ret->start) ||
 	    equals - text >= FILTER_NAME_SIZE)
 		return options_error(command, "option '--base': invalid value '%s'; allowed is NAME=ADDRESS",
 				     text);
@@ -142,7 +142,7 @@ static int add_slide(const struct command *command, const char *text, const stru
 {
 	struct filter_module module = {.is_kernel = false};
 	uint64_t slide;
-	if (!parse_address(text, &slide))
+	if (!parse_hex_address(text, &slide))
 		return options_error(command, "option '--slide': invalid value '%s'; allowed is an address",
 				     text);
 	if (images->n_given != 1)
@@ -315,8 +315,8 @@ static bool input_is_pending(int milliseconds)
 	return poll(&input, 1, milliseconds) != 0; /* read(2) reports errors */
 }
 
-static int pass(struct filtering *f, struct filter *filter, const char *bytes, size_t size,
-		enum filter_rest rest, struct text_buf *out)
+static int filter_bytes(struct filtering *f, struct filter *filter, const char *bytes, size_t size,
+			enum filter_rest rest, struct text_buf *out)
 {
 	size_t used;
 	int err = filter_write(filter, bytes, size, rest, out, &used);
@@ -331,10 +331,10 @@ static int flush_if_idle(struct filtering *f, struct filter *filter, struct text
 	if (input_is_pending(0))
 		return 0;
 	int err = output_flush(out);
-	return err || input_is_pending(PAUSE_MS) ? err : pass(f, filter, NULL, 0, FILTER_PAUSE, out);
+	return err || input_is_pending(PAUSE_MS) ? err : filter_bytes(f, filter, NULL, 0, FILTER_PAUSE, out);
 }
 
-static int copy(struct filtering *f, struct filter *filter, struct text_buf *out, int *ret_status)
+static int filter_input(struct filtering *f, struct filter *filter, struct text_buf *out, int *ret_status)
 {
 	static char input[INPUT_SIZE];
 	int err = 0;
@@ -345,8 +345,8 @@ static int copy(struct filtering *f, struct filter *filter, struct text_buf *out
 		if (n < 0)
 			*ret_status = fail("standard input", -errno, NULL);
 		if (n <= 0)
-			return pass(f, filter, NULL, 0, FILTER_END, out);
-		err = pass(f, filter, input, (size_t)n, FILTER_MORE, out);
+			return filter_bytes(f, filter, NULL, 0, FILTER_END, out);
+		err = filter_bytes(f, filter, input, (size_t)n, FILTER_MORE, out);
 	}
 	return err;
 }
@@ -363,7 +363,7 @@ static int filter_log(struct filtering *f)
 		status = filter_maps_read(&command_filter, &f->maps, &f->images, filter);
 	}
 	if (!err && status == STATUS_OK) {
-		err = copy(f, filter, &out, &status);
+		err = filter_input(f, filter, &out, &status);
 		if (!err && !f->quiet)
 			filter_tell_summary(filter, &f->images);
 	}

@@ -508,7 +508,7 @@ static int check_arguments(const struct lookup_command *lookup, int argc, char *
 
 /* Finds the file of all addresses. One that must be converted is opened for the first address, unless that
  * is still to be typed. */
-static int begin(struct lookup_command *lookup, bool has_operands)
+static int begin_lookup(struct lookup_command *lookup, bool has_operands)
 {
 	int err = lookup_files_find(&lookup->files, lookup->path, strlen(lookup->path), &lookup->file);
 	if (err)
@@ -517,9 +517,9 @@ static int begin(struct lookup_command *lookup, bool has_operands)
 	return may_wait || open_pending(lookup) ? 0 : -ECANCELED;
 }
 
-static int run(struct lookup_command *lookup, char **addresses, int n)
+static int answer_all(struct lookup_command *lookup, char **addresses, int n)
 {
-	int err = lookup->path ? begin(lookup, n > 0) : 0;
+	int err = lookup->path ? begin_lookup(lookup, n > 0) : 0;
 	if (!err && lookup->all_merged)
 		err = merged_lookup_init(&lookup->merged);
 	if (!err)
@@ -542,7 +542,7 @@ static int run_lookup(int argc, char **argv)
 		lookup.path = argc > 1 ? argv[1] : NULL;
 		status = check_arguments(&lookup, argc, argv);
 		if (status == STATUS_OK)
-			status = run(&lookup, argv + 2, lookup.path ? argc - 2 : 0);
+			status = answer_all(&lookup, argv + 2, lookup.path ? argc - 2 : 0);
 	}
 	merged_lookup_deinit(&lookup.merged);
 	return status;

@@ -113,7 +113,7 @@ static int parse_image(struct stacks *s, const char *text, size_t size, struct e
 	return err == -ENOMEM ? err : 0;
 }
 
-static int parse(struct stacks *s, const char *line, size_t size, struct entry *entry)
+static int parse_entry(struct stacks *s, const char *line, size_t size, struct entry *entry)
 {
 	const char *id = line, *end = line + size, *address;
 	while (id < end && is_line_padding(*id))
@@ -135,10 +135,10 @@ static int parse(struct stacks *s, const char *line, size_t size, struct entry *
 	return 0;
 }
 
-static int add(struct stacks *s, const char *line, size_t size)
+static int add_line(struct stacks *s, const char *line, size_t size)
 {
 	struct entry entry = {.size = size, .image = NO_IMAGE};
-	int err = parse(s, line, size, &entry);
+	int err = parse_entry(s, line, size, &entry);
 	entry.text = err ? NULL : malloc(size + 1);
 	if (!entry.text || vec_reserve(&s->entries, 1)) {
 		free(entry.text);
@@ -297,7 +297,7 @@ static int answer_all(struct stacks *s)
 		if (!size)
 			err = s->entries.n ? answer(s) : 0;
 		else
-			err = add(s, line, size);
+			err = add_line(s, line, size);
 		if (!err && s->entries.n >= STACK_FRAMES_MAX)
 			err = answer(s);
 	}

@@ -246,7 +246,7 @@ void images_deinit(struct image_files *images)
  * Prints once why a file of the mount cannot be used, for which there is no image then; passes -ENOMEM on.
  * The next frame reads it again: the fault may be over.
  */
-static int refuse(struct image_files *images, const char *path, int err, const struct gsym_diag *diag)
+static int refuse_path(struct image_files *images, const char *path, int err, const struct gsym_diag *diag)
 {
 	if (err == -ENOMEM)
 		return err;
@@ -305,14 +305,14 @@ static int open_mounted(struct image_files *images, const char *id, struct image
 	struct gsym_diag diag = {""};
 	int err = add_image(images, path, id, NULL, NULL, &diag);
 	if (err)
-		return err == -ENOENT ? err : refuse(images, path, err, &diag);
+		return err == -ENOENT ? err : refuse_path(images, path, err, &diag);
 	*ret = &images->list.v[images->list.n - 1];
 	snprintf(path, sizeof(path), "%s/status", directory);
 	err = read_map(path, *ret);
 	if (err) {
 		close_image(*ret);
 		images->list.n--;
-		return refuse(images, path, err, NULL);
+		return refuse_path(images, path, err, NULL);
 	}
 	return 0;
 }
@@ -358,7 +358,7 @@ static int open_by_name(struct image_files *images, const struct filter_module *
 			      ? read_single_name(path, id)
 			      : -ENOENT;
 		if (err && err != -ENOENT && err != -ENOTUNIQ)
-			err = refuse(images, path, err, NULL);
+			err = refuse_path(images, path, err, NULL);
 	}
 	if (!err)
 		err = id[0] ? open_mounted(images, id, ret) : -ENOENT;

@@ -78,7 +78,7 @@ static size_t index_of(const struct lookup_files *files, const char *path, size_
 	return i;
 }
 
-static int add(struct lookup_files *files, const char *path, size_t size)
+static int add_file(struct lookup_files *files, const char *path, size_t size)
 {
 	struct lookup_file *file = vec_reserve(&files->list, 1) ? NULL : file_new(path, size);
 	if (!file)
@@ -90,7 +90,7 @@ static int add(struct lookup_files *files, const char *path, size_t size)
 int lookup_files_find(struct lookup_files *files, const char *path, size_t size, struct lookup_file **ret)
 {
 	size_t i = index_of(files, path, size);
-	int err = i == files->list.n ? add(files, path, size) : 0;
+	int err = i == files->list.n ? add_file(files, path, size) : 0;
 	if (err)
 		return err;
 	*ret = files->list.v[i];

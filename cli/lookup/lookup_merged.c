@@ -99,7 +99,7 @@ static int show_callees(struct merged_pass *pass, const struct function_info *re
 	return err;
 }
 
-static int show(void *user, const struct function_info *record, struct gsym_diag *diag)
+static int show_function(void *user, const struct function_info *record, struct gsym_diag *diag)
 {
 	struct merged_pass *pass = user;
 	struct merged_lookup *m = pass->m;
@@ -134,8 +134,8 @@ int merged_lookup(struct merged_lookup *m, const struct gsym_reader *reader, uin
 {
 	struct merged_pass pass = {.m = m, .reader = reader, .options = options, .addr = addr};
 	text_reset(&m->shown);
-	int err = lookup_each_merged(reader, addr, render_lookup_flags(options->format), &m->answer, show,
-				     &pass, diag);
+	int err = lookup_each_merged(reader, addr, render_lookup_flags(options->format), &m->answer,
+				     show_function, &pass, diag);
 	if (m->shown.failed)
 		return -ENOMEM;
 	if (!pass.seen || (!pass.shown && options->format != RENDER_GSYMUTIL))

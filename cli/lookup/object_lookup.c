@@ -50,7 +50,7 @@ static const char program[] = "/proc/self/exe";
 static const struct log quiet = {.most = LOG_LEVEL_ERROR};
 
 /* Says what is wrong and what to do, unless a signal ended the conversion. @advice may be NULL. */
-static int report(const struct object *object, int err, const char *why, const char *advice)
+static int report_object(const struct object *object, int err, const char *why, const char *advice)
 {
 	struct pollfd stop = {.fd = object->stop_fd, .events = POLLIN};
 	if (poll(&stop, 1, 0) > 0)
@@ -73,16 +73,16 @@ static int open_object(struct object *object)
 	char file[PATH_MAX];
 	int err = bundle_resolve(object->name, file, object->diag);
 	if (err)
-		return object->diag->text[0] ? err : report(object, err, strerror(-err), NULL);
+		return object->diag->text[0] ? err : report_object(object, err, strerror(-err), NULL);
 	object->path = realpath(file, NULL);
 	object->fd = object->path ? open(object->path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (object->fd < 0 || fstat(object->fd, &st))
-		return report(object, -errno, strerror(errno), NULL);
+		return report_object(object, -errno, strerror(errno), NULL);
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
 	err = read_all(object->fd, magic, MAGIC_SIZE, 0);
 	if (err && err != -EBADMSG)
-		return report(object, err, strerror(-err), NULL);
+		return report_object(object, err, strerror(-err), NULL);
 	if (err || header_has_magic(magic))
 		return -ENOEXEC;
 	object->is_single = is_single(magic);
@@ -132,7 +132,8 @@ static int report_choices(const struct object *object, const struct image_identi
 			memcpy(choices->name[choices->n++], list[i].arch, sizeof(choices->name[0]));
 		snprintf(why + used, sizeof(why) - used, "%s%s", i ? ", " : "", list[i].arch);
 	}
-	return report(object, -EINVAL, why, object->options->choices ? NULL : "choose one with --arch=ARCH");
+	return report_object(object, -EINVAL, why,
+			     object->options->choices ? NULL : "choose one with --arch=ARCH");
 }
 
 static int identify_object(struct object *object)
@@ -147,7 +148,7 @@ static int identify_object(struct object *object)
 	int err = identify(&identifier, object->fd, object->state.size, IMAGE_HASH_MAX, &found, &diag);
 	identifier_stop(&identifier);
 	if (err)
-		return report(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
+		return report_object(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
 	if (!found.n)
 		return -ENOEXEC;
 	const struct image_identity *image = pick_image(found.images, found.n, arch);
@@ -287,7 +288,7 @@ static int lock_entry(const struct object *object, const struct cache *cache, co
 	struct pollfd stop = {.fd = object->stop_fd, .events = POLLIN};
 	while (cache_lock_try(cache, key, ret))
 		if (poll(&stop, 1, LOCK_POLL_MS) > 0)
-			return report(object, -ECANCELED, "", NULL);
+			return report_object(object, -ECANCELED, "", NULL);
 	return 0;
 }
 
@@ -314,9 +315,9 @@ static int load_or_convert(struct object *object, const struct converter *conver
 		fputs("\r\033[K", stderr);
 	free(outcome.inputs);
 	*ret = outcome.handle;
-	return outcome.handle
-		       ? 0
-		       : report(object, outcome.err, outcome.diag.text, advice_for(&outcome, remembered));
+	return outcome.handle ? 0
+			      : report_object(object, outcome.err, outcome.diag.text,
+					      advice_for(&outcome, remembered));
 }
 
 /* Opens the directory of the cache unless it is open. A user without a home directory has none, unless one is
@@ -330,7 +331,7 @@ static int attach_cache(const struct object *object, struct cache *cache)
 	if (err && err != -EPERM && !is_named)
 		err = cache_attach_none(cache, &quiet);
 	/* Not -ENOENT, which is that of the object file. */
-	return err ? report(object, err == -ENOMEM ? err : -EACCES, diag.text, NULL) : 0;
+	return err ? report_object(object, err == -ENOMEM ? err : -EACCES, diag.text, NULL) : 0;
 }
 
 static bool open_in_mount(const struct object *object, struct lookup_image *ret)

@@ -220,7 +220,7 @@ static bool can_go_on(struct symbolizer *symbolizer)
 	return false;
 }
 
-static int run(struct symbolizer *symbolizer)
+static int answer_queries(struct symbolizer *symbolizer)
 {
 	static answer_printer *const printers[] = {
 		[ANSWER_BINUTILS] = answer_print_binutils,
@@ -243,7 +243,7 @@ static int run_words(struct symbolizer *symbolizer, struct word_list *words)
 	switch (symbolizer_options_parse(words->list.n, words->list.v, &symbolizer->options)) {
 	case SYMBOLIZER_DONE: return STATUS_OK;
 	case SYMBOLIZER_ERROR: return STATUS_FAILED;
-	default: return run(symbolizer);
+	default: return answer_queries(symbolizer);
 	}
 }
 

@@ -207,7 +207,8 @@ static bool asks_for(const struct option_words *words, char letter)
 
 /* ---- The command line ---- */
 
-static void bad(const struct symbolizer_options *options, const char *what, const char *word, size_t size)
+static void complain_of(const struct symbolizer_options *options, const char *what, const char *word,
+			size_t size)
 {
 	say(stderr, "%s: %s '%.*s'; try '%s --help'", options->program, what, (int)size, word,
 	    options->program);
@@ -222,19 +223,20 @@ static void unknown_option(const struct symbolizer_options *options, const char 
 		say(stderr, "%s: unknown option '%.*s'; did you mean '--%s'? '%s --help' lists all",
 		    options->program, (int)size, word, meant.best, options->program);
 	else
-		bad(options, "unknown option", word, size);
+		complain_of(options, "unknown option", word, size);
 }
 
-static void report(const struct symbolizer_options *options, const struct option_words *words,
-		   enum option_event event)
+static void report_word(const struct symbolizer_options *options, const struct option_words *words,
+			enum option_event event)
 {
 	const char *word = words->word;
 	if (event == OPTION_LACKS_ARGUMENT)
-		bad(options, "missing argument of option", words->row->name, strlen(words->row->name));
+		complain_of(options, "missing argument of option", words->row->name,
+			    strlen(words->row->name));
 	else if (event == OPTION_TAKES_NONE)
-		bad(options, "no argument is taken by option", word, strcspn(word, "="));
+		complain_of(options, "no argument is taken by option", word, strcspn(word, "="));
 	else if (words->letter)
-		bad(options, "unknown option in", word, strlen(word));
+		complain_of(options, "unknown option in", word, strlen(word));
 	else
 		unknown_option(options, word);
 }
@@ -273,7 +275,7 @@ enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct 
 	bool asks_for_help = asks_for(&words, 'h'), asks_for_version = asks_for(&words, 'v');
 	while (!asks_for_help && !asks_for_version && (event = option_next(&words)) != OPTION_END) {
 		if (event != OPTION_GIVEN) {
-			report(ret, &words, event);
+			report_word(ret, &words, event);
 			return SYMBOLIZER_ERROR;
 		}
 		asks_for_help = !words.row->parse && words.row->letter == 'h';

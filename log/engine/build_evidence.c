@@ -17,7 +17,8 @@
 #include <errno.h>
 #include <string.h>
 
-static struct module_evidence *find(const struct build_evidence *evidence, const struct filter_module *module)
+static struct module_evidence *find_evidence(const struct build_evidence *evidence,
+					     const struct filter_module *module)
 {
 	for (size_t i = 0; !module->id[0] && i < evidence->modules.n; i++)
 		if (strcmp(evidence->modules.v[i].name, module->name) == 0)
@@ -33,7 +34,7 @@ static bool is_new(const struct module_evidence *m, uint64_t key)
 	return true;
 }
 
-static void see(struct module_evidence *m, uint64_t key)
+static void see_function(struct module_evidence *m, uint64_t key)
 {
 	if (!is_new(m, key))
 		return;
@@ -48,7 +49,7 @@ static void weigh_again(struct module_evidence *m, uint64_t key)
 {
 	if (!(key & 1)) {
 		m->again = 0;
-		see(m, key);
+		see_function(m, key);
 	} else if (!is_new(m, key ^ 1) && !m->again) {
 		m->again = key;
 	} else if (!is_new(m, key ^ 1) && m->again != key) {
@@ -61,7 +62,7 @@ static void weigh_again(struct module_evidence *m, uint64_t key)
 int build_evidence_add(struct build_evidence *evidence, const struct filter_module *module, uint64_t function,
 		       bool fits)
 {
-	struct module_evidence *m = find(evidence, module);
+	struct module_evidence *m = find_evidence(evidence, module);
 	uint64_t key = function << 1 | fits;
 	if (!m) {
 		if (module->id[0] || evidence->modules.n >= EVIDENCE_MODULES_MAX)
@@ -77,7 +78,7 @@ int build_evidence_add(struct build_evidence *evidence, const struct filter_modu
 			weigh_again(m, key);
 		return 0;
 	}
-	see(m, key);
+	see_function(m, key);
 	m->rejected = m->n_against >= EVIDENCE_AGAINST;
 	bool first = m->rejected && !m->before;
 	m->before |= m->rejected;
@@ -86,7 +87,7 @@ int build_evidence_add(struct build_evidence *evidence, const struct filter_modu
 
 bool build_is_rejected(const struct build_evidence *evidence, const struct filter_module *module)
 {
-	const struct module_evidence *m = find(evidence, module);
+	const struct module_evidence *m = find_evidence(evidence, module);
 	return m && m->rejected;
 }
 

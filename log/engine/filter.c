@@ -96,7 +96,7 @@ static struct held *held_now(struct filter *f)
 }
 
 /* Tells all kinds but @holder which line was written last. */
-static void follow(struct filter *f, const struct held *holder, struct text_scan line)
+static void follow_line(struct filter *f, const struct held *holder, struct text_scan line)
 {
 	for (struct held *held = f->held; held < f->held + HELD_KINDS; held++)
 		if (held != holder && held->kind->follow)
@@ -122,7 +122,7 @@ int held_replay_lines(struct filter *f, struct held *held,
 	return filter_flush(f, out);
 }
 
-static int replay(struct filter *f, struct held *held, struct text_buf *out)
+static int replay_report(struct filter *f, struct held *held, struct text_buf *out)
 {
 	held->is_open = false;
 	held->is_whole = true;
@@ -142,11 +142,12 @@ static int offer_line(struct filter *f, struct held *held, const char *line, siz
 	const struct text_scan text = line_content(line, size);
 	bool ends = held->is_whole || (held->is_open && (held->kind->ends(f, held, text) ||
 							 held->text.n + size > FILTER_REPORT_MAX));
-	int err = ends ? replay(f, held, out) : 0, taken = err ? err : held->kind->takes(f, held, text);
+	int err = ends ? replay_report(f, held, out) : 0,
+	    taken = err ? err : held->kind->takes(f, held, text);
 	if (taken <= 0)
 		return taken;
 	held->is_open = true;
-	follow(f, held, scan_from(line, line));
+	follow_line(f, held, scan_from(line, line));
 	text_bytes(&held->text, line, size);
 	return held->text.failed ? -ENOMEM : 1;
 }
@@ -156,7 +157,7 @@ static int hold_bytes(struct filter *f, struct held *held, const char *bytes, si
 {
 	size_t room = FILTER_REPORT_MAX - held->text.n;
 	if (!held->is_open)
-		follow(f, NULL, scan_from(bytes, bytes));
+		follow_line(f, NULL, scan_from(bytes, bytes));
 	held->is_open = true;
 	*ret = held->kind->hold(held, bytes, size < room ? size : room);
 	text_bytes(&held->text, bytes, *ret);
@@ -196,7 +197,7 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 	}
 	int err = filter_take_line(f, line, size, out);
 	if (!err)
-		follow(f, NULL, line_content(line, size));
+		follow_line(f, NULL, line_content(line, size));
 	return err;
 }
 
@@ -206,12 +207,12 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 static int pass_line(struct filter *f, struct text_buf *out)
 {
 	struct held *held = held_now(f);
-	int err = held ? replay(f, held, out) : 0;
+	int err = held ? replay_report(f, held, out) : 0;
 	if (!err)
 		err = filter_flush(f, out);
 	if (err)
 		return err;
-	follow(f, NULL, scan_from(f->line.v, f->line.v));
+	follow_line(f, NULL, scan_from(f->line.v, f->line.v));
 	f->passing = true;
 	text_bytes(out, f->line.v, f->line.n);
 	f->line.n = 0;
@@ -224,7 +225,7 @@ static int take_whole(struct filter *f, struct text_buf *out)
 	int err = begin_bytes(f);
 	struct held *held = held_now(f);
 	if (!err && held && held->kind->hold && held->is_whole)
-		err = replay(f, held, out);
+		err = replay_report(f, held, out);
 	if (err || !f->line.n)
 		return err;
 	if (f->line.v[f->line.n - 1] != '\n')
@@ -256,7 +257,7 @@ static int take_bytes(struct filter *f, const char *bytes, size_t size, struct t
 	return f->line.failed ? -ENOMEM : 0;
 }
 
-static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
+static int finish_input(struct filter *f, enum filter_rest rest, struct text_buf *out)
 {
 	int err = 0;
 	if (rest == FILTER_END && f->line.n) {
@@ -265,7 +266,7 @@ static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
 	}
 	struct held *held = held_now(f);
 	if (!err && held && (held->is_whole || rest == FILTER_END))
-		err = replay(f, held, out);
+		err = replay_report(f, held, out);
 	if (!err && rest != FILTER_MORE)
 		err = filter_flush(f, out);
 	return err;
@@ -304,5 +305,5 @@ int filter_write(struct filter *filter, const char *bytes, size_t size, enum fil
 			err = take_whole(filter, out);
 	}
 	*ret_used = used;
-	return err ? err : finish(filter, rest, out);
+	return err ? err : finish_input(filter, rest, out);
 }

@@ -448,7 +448,7 @@ static bool list_add(struct state_list *list, uint16_t step)
 }
 
 /* Adds the epsilon closure of @step. The stack holds at most two entries for each step. */
-static void follow(struct search *s, struct state_list *list, uint16_t step)
+static void follow_step(struct search *s, struct state_list *list, uint16_t step)
 {
 	size_t n = 0;
 	s->stack[n++] = step;
@@ -474,12 +474,12 @@ static bool accepts(const struct pattern *p, const struct pattern_step *step, ui
 	       (step->op == OP_SET && set_has(&p->sets.v[step->x], c));
 }
 
-static bool run(struct search *s, const char *name, size_t size, uint64_t *budget)
+static bool run_search(struct search *s, const char *name, size_t size, uint64_t *budget)
 {
 	for (size_t at = 0;; at++) {
 		s->at_begin = at == 0;
 		s->at_end = at == size;
-		follow(s, &s->now, 0);
+		follow_step(s, &s->now, 0);
 		if (s->matched || at == size || *budget < s->now.n)
 			break;
 		*budget -= s->now.n;
@@ -487,7 +487,7 @@ static bool run(struct search *s, const char *name, size_t size, uint64_t *budge
 		s->at_end = at + 1 == size;
 		for (size_t i = 0; i < s->now.n; i++)
 			if (accepts(s->p, &s->p->program.v[s->now.steps[i]], (uint8_t)name[at]))
-				follow(s, &s->next, (uint16_t)(s->now.steps[i] + 1));
+				follow_step(s, &s->next, (uint16_t)(s->now.steps[i] + 1));
 		struct state_list consumed = s->now;
 		s->now = s->next;
 		s->next = consumed;
@@ -510,5 +510,5 @@ bool pattern_search(struct pattern *pattern, const char *name, size_t size, uint
 		.next = {.steps = v + 2 * n, .places = v + 3 * n},
 		.stack = v + 4 * n,
 	};
-	return run(&s, name, size, budget);
+	return run_search(&s, name, size, budget);
 }

@@ -153,8 +153,8 @@ static int note_size(struct pending_stack *stack, enum filter_cause cause, struc
 }
 
 /* @err: of symbol_match(). 0 or -ENOMEM. */
-static int weigh(struct pending_stack *stack, struct buffered_frame *frame,
-		 const struct kernel_symbol *symbol, const struct symbol_match *match, int err)
+static int weigh_size(struct pending_stack *stack, struct buffered_frame *frame,
+		      const struct kernel_symbol *symbol, const struct symbol_match *match, int err)
 {
 	if ((err && err != -ESTALE) || !symbol->size)
 		return 0;
@@ -227,7 +227,7 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 	bool is_exact;
 	int err = match_symbol(&stack->images.v[i], symbol, &match, &is_exact);
 	frame->several = err == -ENOTUNIQ;
-	if (err == -ENOMEM || weigh(stack, frame, &symbol, &match, err))
+	if (err == -ENOMEM || weigh_size(stack, frame, &symbol, &match, err))
 		return -ENOMEM;
 	if (err) {
 		ret->reader = NULL;
@@ -264,8 +264,8 @@ static int check_claim(struct pending_stack *stack, const struct buffered_line *
 	return weigh_start(stack, frame, claim.name, claim.name_size, verdict == CLAIM_FITS);
 }
 
-static int locate(struct pending_stack *stack, const struct filter_images *images,
-		  const struct buffered_line *line, size_t i)
+static int locate_frame(struct pending_stack *stack, const struct filter_images *images,
+			const struct buffered_line *line, size_t i)
 {
 	struct buffered_frame *frame = &stack->buffer.frames.v[i];
 	const struct filter_image *image = &stack->images.v[i];
@@ -291,7 +291,7 @@ static int locate_all(struct pending_stack *stack, const struct filter_images *i
 	for (size_t k = 0; k < stack->buffer.lines.n; k++) {
 		const struct buffered_line *line = &stack->buffer.lines.v[k];
 		for (size_t i = line->first; i < line->first + line->n; i++)
-			if (locate(stack, images, line, i))
+			if (locate_frame(stack, images, line, i))
 				return -ENOMEM;
 	}
 	return 0;
@@ -341,7 +341,7 @@ static void move_frames(struct pending_stack *stack, bool back)
 	stack->ordered.n = n;
 }
 
-static int walk(struct pending_stack *stack)
+static int resolve_chains(struct pending_stack *stack)
 {
 	const struct stack_buffer *buffer = &stack->buffer;
 	if (vec_reserve(&stack->ordered, buffer->frames.n))
@@ -376,8 +376,8 @@ static enum filter_cause cause_of(const struct buffered_frame *frame, const stru
 }
 
 /* Counts a frame, and lists it if it was not explained and is not listed for its size. 0 or -ENOMEM. */
-static int count(struct pending_stack *stack, const struct buffered_frame *frame,
-		 const struct resolver_frame *resolved)
+static int count_frame(struct pending_stack *stack, const struct buffered_frame *frame,
+		       const struct resolver_frame *resolved)
 {
 	if (frame->is.space == FRAME_MANGLED || (frame->is.module.is_word && frame->image_err) ||
 	    (frame->is.silent && resolved->err))
@@ -397,11 +397,12 @@ static int count_all(struct pending_stack *stack)
 {
 	int err = 0;
 	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++)
-		err = count(stack, &stack->buffer.frames.v[i], &stack->resolved.v[i]);
+		err = count_frame(stack, &stack->buffer.frames.v[i], &stack->resolved.v[i]);
 	return err;
 }
 
-static void write(struct pending_stack *stack, const struct filter_options *options, struct text_buf *out)
+static void write_lines(struct pending_stack *stack, const struct filter_options *options,
+			struct text_buf *out)
 {
 	for (size_t i = 0; i < stack->buffer.lines.n; i++) {
 		const struct buffered_line *line = &stack->buffer.lines.v[i];
@@ -428,12 +429,12 @@ int pending_stack_flush(struct pending_stack *stack, const struct filter_images 
 	if (!err)
 		err = drop_rejected(stack);
 	if (!err)
-		err = walk(stack);
+		err = resolve_chains(stack);
 	if (!err)
 		err = count_all(stack);
 	if (err)
 		return err;
-	write(stack, options, out);
+	write_lines(stack, options, out);
 	stack_buffer_reset(&stack->buffer);
 	return out->failed ? -ENOMEM : 0;
 }

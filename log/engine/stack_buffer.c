@@ -24,7 +24,7 @@ void stack_buffer_reset(struct stack_buffer *buffer)
 
 /* ---- Chains ---- */
 
-static struct call_chain *find(struct stack_buffer *buffer, uint64_t thread)
+static struct call_chain *find_chain(struct stack_buffer *buffer, uint64_t thread)
 {
 	for (size_t i = 0; i < buffer->n_open; i++)
 		if (buffer->chains[i].open && buffer->chains[i].thread == thread)
@@ -32,9 +32,9 @@ static struct call_chain *find(struct stack_buffer *buffer, uint64_t thread)
 	return NULL;
 }
 
-static const struct call_chain *find_const(const struct stack_buffer *buffer, uint64_t thread)
+static const struct call_chain *find_chain_const(const struct stack_buffer *buffer, uint64_t thread)
 {
-	return find((struct stack_buffer *)buffer, thread);
+	return find_chain((struct stack_buffer *)buffer, thread);
 }
 
 /* Whether both are the same offset in the same symbol. */
@@ -55,8 +55,8 @@ static bool repeats_head(const struct stack_buffer *buffer, const struct call_ch
 			     buffer->text.v + buffer->lines.v[chain->head_line].off, frame, line);
 }
 
-static bool continues(const struct stack_buffer *buffer, const struct call_chain *chain, const char *line,
-		      const struct log_frame *next)
+static bool continues_chain(const struct stack_buffer *buffer, const struct call_chain *chain,
+			    const char *line, const struct log_frame *next)
 {
 	const struct log_frame *last = &buffer->frames.v[chain->last].is;
 	if (last->style != next->style || last->has_number != next->has_number)
@@ -77,14 +77,14 @@ static bool is_open(const struct stack_buffer *buffer, const struct call_chain *
 }
 
 /* Ages all chains by one line. */
-static void pass(struct stack_buffer *buffer)
+static void age_chains(struct stack_buffer *buffer)
 {
 	for (size_t i = 0; i < buffer->n_open; i++)
 		if (++buffer->chains[i].quiet > CHAIN_QUIET_MAX)
 			buffer->chains[i].open = false;
 }
 
-static struct call_chain *begin(struct stack_buffer *buffer, uint64_t thread)
+static struct call_chain *begin_chain(struct stack_buffer *buffer, uint64_t thread)
 {
 	struct call_chain *chain = buffer->chains;
 	while (chain < buffer->chains + buffer->n_open && chain->open)
@@ -103,13 +103,13 @@ static void link_frame(struct stack_buffer *buffer)
 	struct buffered_frame *added = &buffer->frames.v[index];
 	struct log_frame *frame = &added->is;
 	const char *line = buffer->text.v + buffer->lines.v[line_index].off;
-	struct call_chain *chain = find(buffer, frame->thread);
-	if (chain && !continues(buffer, chain, line, frame)) {
+	struct call_chain *chain = find_chain(buffer, frame->thread);
+	if (chain && !continues_chain(buffer, chain, line, frame)) {
 		chain->open = false;
 		chain = NULL;
 	}
 	if (!chain) {
-		chain = begin(buffer, frame->thread);
+		chain = begin_chain(buffer, frame->thread);
 		frame->kind = frame->first_exact ? PC_EXACT : frame->kind;
 	} else if (repeats_head(buffer, chain, line, frame)) {
 		buffer->frames.v[chain->head].same = index;
@@ -136,13 +136,13 @@ bool stack_buffer_continues(const struct stack_buffer *buffer, const struct log_
 {
 	if (!buffer->lines.n || buffer->format != format || n != 1 || !has_room(buffer, size))
 		return false;
-	const struct call_chain *chain = find_const(buffer, frames->thread);
-	if (chain && continues(buffer, chain, line, frames))
+	const struct call_chain *chain = find_chain_const(buffer, frames->thread);
+	if (chain && continues_chain(buffer, chain, line, frames))
 		return true;
 	return is_open(buffer, chain) && buffer->n_chains < CHAINS_MAX;
 }
 
-static bool ends(const struct call_chain *chain, enum gap gap)
+static bool ends_chain(const struct call_chain *chain, enum gap gap)
 {
 	return gap == GAP_ENDS || (gap == GAP_HEAD && chain->head == FRAME_NONE);
 }
@@ -153,8 +153,8 @@ bool stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text
 	if (!buffer->lines.n || !buffer->format->gap || !has_room(buffer, size))
 		return false;
 	enum gap gap = buffer->format->gap(text, &thread);
-	const struct call_chain *chain = find_const(buffer, thread);
-	return is_open(buffer, chain && ends(chain, gap) ? chain : NULL);
+	const struct call_chain *chain = find_chain_const(buffer, thread);
+	return is_open(buffer, chain && ends_chain(chain, gap) ? chain : NULL);
 }
 
 static int add_line(struct stack_buffer *buffer, const char *line, size_t size, size_t n_frames)
@@ -174,7 +174,7 @@ int stack_buffer_add(struct stack_buffer *buffer, const struct log_format *forma
 	if (vec_reserve(&buffer->frames, n) || add_line(buffer, line, size, n))
 		return -ENOMEM;
 	buffer->format = format;
-	pass(buffer);
+	age_chains(buffer);
 	for (size_t i = 0; i < n; i++) {
 		struct log_frame *frame = &buffer->frames.v[buffer->frames.n].is;
 		buffer->frames.v[buffer->frames.n++] =
@@ -194,9 +194,9 @@ int stack_buffer_add_gap(struct stack_buffer *buffer, struct text_scan text, con
 {
 	uint64_t thread;
 	enum gap gap = buffer->format->gap(text, &thread);
-	struct call_chain *chain = find(buffer, thread);
-	if (chain && ends(chain, gap))
+	struct call_chain *chain = find_chain(buffer, thread);
+	if (chain && ends_chain(chain, gap))
 		chain->open = false;
-	pass(buffer);
+	age_chains(buffer);
 	return add_line(buffer, line, size, 0);
 }

@@ -150,7 +150,7 @@ static int ends_at_label(const struct gsym_reader *reader, const struct named_fu
 }
 
 /* How well the size in the log is that of the function: 2 equal, 1 but for padding, 0 not at all. */
-static unsigned fit(const struct named_function *f, uint64_t logged)
+static unsigned rank_fit(const struct named_function *f, uint64_t logged)
 {
 	/* A symbol inside the function ends it, for the kernel. */
 	uint64_t size = f->size < f->room ? f->size : f->room;
@@ -188,7 +188,7 @@ static int find_best(const struct gsym_reader *reader, const struct kernel_symbo
 			.size = hit.size,
 			.room = distance(reader, start, next_start(reader, start)),
 		};
-		unsigned fits = fit(&f, symbol->size);
+		unsigned fits = rank_fit(&f, symbol->size);
 		if (!fits && seen < LAYOUT_MAX)
 			err = fits_layout(reader, &f, symbol, &fits);
 		if (!seen++ || fits > *ret_fit) {
@@ -300,7 +300,7 @@ int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_cla
 enum { CANDIDATES_MAX = 64 }; /* functions of one name examined */
 
 /* Appends the name as answers spell it: WinDbg writes no blank after commas, others one between brackets. */
-static void spell(struct text_buf *out, const char *name, size_t size)
+static void spell_name(struct text_buf *out, const char *name, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		text_char(out, name[i]);
@@ -342,7 +342,7 @@ int shown_match(const struct filter_image *image, const struct kernel_symbol *sy
 	struct text_buf name = {0};
 	int err = -ENOENT;
 	text_reserve(&name, 2 * symbol->name_size);
-	spell(&name, symbol->name, symbol->name_size);
+	spell_name(&name, symbol->name, symbol->name_size);
 	for (unsigned form = 0; err == -ENOENT && !name.failed && form < SHOWN_FORMS; form++) {
 		shown_search_begin(&search, &state, image->reader, image->shown, (enum shown_form)form,
 				   name.v, name.n);

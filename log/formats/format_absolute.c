@@ -13,7 +13,7 @@ static bool is_path(char c)
 	return is_word(c) || c == '/' || c == '.' || c == '-' || c == '+' || c == '~' || c == '@';
 }
 
-static bool parse(struct text_scan line, const char *bracket, struct log_frame *ret)
+static bool parse_absolute(struct text_scan line, const char *bracket, struct log_frame *ret)
 {
 	struct text_scan s = scan_from(bracket + 1, line.end), begin = line;
 	const char *to = bracket, *from;
@@ -36,14 +36,14 @@ static bool parse(struct text_scan line, const char *bracket, struct log_frame *
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_absolute(const struct log_context *context, struct text_scan line,
+			    struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
 	(void)context;
 	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_text(p, line.end, "[0x")); p++)
-		n += parse(line, p, &ret[n]);
+		n += parse_absolute(line, p, &ret[n]);
 	return n;
 }
 
-const struct log_format format_absolute = {.needs = MARK_BRACKET | MARK_HEX, .find = find};
+const struct log_format format_absolute = {.needs = MARK_BRACKET | MARK_HEX, .find = find_absolute};

@@ -118,7 +118,7 @@ static bool scan_address(const char *line, struct text_scan *s, uint64_t *ret)
 
 /* ---- Frames ---- */
 
-static bool locate(const struct log_context *context, uint64_t address, struct log_frame *ret)
+static bool locate_address(const struct log_context *context, uint64_t address, struct log_frame *ret)
 {
 	const struct kernel_range *kernel = &context->kernel_range;
 	if (address - kernel->start < kernel->size) {
@@ -133,8 +133,8 @@ static bool locate(const struct log_context *context, uint64_t address, struct l
 	       memory_map_find(context->given, address, ret);
 }
 
-static bool parse(const struct log_context *context, struct text_scan line, struct text_scan *s,
-		  struct log_frame *ret)
+static bool parse_address(const struct log_context *context, struct text_scan line, struct text_scan *s,
+			  struct log_frame *ret)
 {
 	const char *from = s->at;
 	struct text_scan placeholder;
@@ -142,7 +142,7 @@ static bool parse(const struct log_context *context, struct text_scan line, stru
 	if (!scan_address(line.at, s, &ret->shown))
 		return false;
 	bool unnamed = find_placeholder(*s, &placeholder);
-	if (!locate(context, ret->shown, ret)) {
+	if (!locate_address(context, ret->shown, ret)) {
 		ret->unmapped = true;
 		if (!unnamed)
 			return false;
@@ -169,15 +169,15 @@ static const char *next_candidate(const struct log_context *context, struct text
 	return s.at;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_address(const struct log_context *context, struct text_scan line,
+			   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct text_scan s = line;
 	size_t n = 0;
 	if (!context->has_places && !(context->marks & MARK_HEX))
 		return 0;
 	while (n < LINE_FRAMES_MAX && (s.at = next_candidate(context, s)) < s.end)
-		n += parse(context, line, &s, &ret[n]);
+		n += parse_address(context, line, &s, &ret[n]);
 	bool known = n && has_source_position(line);
 	for (size_t i = 0; i < n; i++)
 		ret[i].silent = known;
@@ -185,7 +185,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 }
 
 /* A list of mappings replaces the one before: it is of another process, or of another time. */
-static int note(struct log_context *context, struct text_scan line)
+static int note_address(struct log_context *context, struct text_scan line)
 {
 	static const unsigned event_marks = MARK_BRACKET | MARK_HEX;
 	struct map_line mapping;
@@ -202,4 +202,4 @@ static int note(struct log_context *context, struct text_scan line)
 	return is_line ? memory_map_add_line(context->mapped, &mapping) : 0;
 }
 
-const struct log_format format_address = {.find = find, .note = note};
+const struct log_format format_address = {.find = find_address, .note = note_address};

@@ -45,7 +45,7 @@ static bool scan_beginning(struct text_scan *s, struct log_frame *ret)
 	return true;
 }
 
-static bool parse(struct text_scan line, const char *at, struct log_frame *ret)
+static bool parse_android(struct text_scan line, const char *at, struct log_frame *ret)
 {
 	struct text_scan s = scan_from(at, line.end);
 	*ret = (struct log_frame){.space = FRAME_LINK, .style = STYLE_ANDROID};
@@ -67,15 +67,15 @@ static bool parse(struct text_scan line, const char *at, struct log_frame *ret)
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_android(const struct log_context *context, struct text_scan line,
+			   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	(void)context;
 	for (const char *p = line.at; (p = memchr(p, '#', (size_t)(line.end - p))); p++)
-		if (parse(line, p, &ret[0]))
+		if (parse_android(line, p, &ret[0]))
 			return 1;
 	const char *native = find_text(line.at, line.end, "native: ");
-	return native && parse(line, native, &ret[0]);
+	return native && parse_android(line, native, &ret[0]);
 }
 
-const struct log_format format_android = {.find = find};
+const struct log_format format_android = {.find = find_android};

@@ -235,8 +235,8 @@ bool apple_addresses_next(struct apple_addresses *addresses, const struct log_mo
 
 /* ---- Frames ---- */
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_apple(const struct log_context *context, struct text_scan line,
+			 struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct apple_frame f;
 	if (!context->in_report || !parse_frame(line, &f))
@@ -266,4 +266,4 @@ int apple_note(struct log_context *context, struct text_scan line)
 	return parse_image(line, &image) ? modules_add(&context->apple, &image, true) : 0;
 }
 
-const struct log_format format_apple = {.find = find};
+const struct log_format format_apple = {.find = find_apple};

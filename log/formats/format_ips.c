@@ -109,7 +109,7 @@ static void skip_space(struct ips_parser *p)
 		p->s.at++;
 }
 
-static bool take(struct ips_parser *p, char c)
+static bool take_char(struct ips_parser *p, char c)
 {
 	skip_space(p);
 	if (p->s.at >= p->s.end || *p->s.at != c)
@@ -121,7 +121,7 @@ static bool take(struct ips_parser *p, char c)
 /* A string; its escapes stay as they are. */
 static bool parse_string(struct ips_parser *p, struct text_scan *ret)
 {
-	if (!take(p, '"'))
+	if (!take_char(p, '"'))
 		return failed(p, -EINVAL);
 	ret->at = p->s.at;
 	while (p->s.at < p->s.end && *p->s.at != '"')
@@ -230,14 +230,14 @@ static void parse_object(struct ips_parser *p, const struct ips_parent *place)
 	struct ips_object o = {.offset = 0};
 	const char *from = p->s.at - 1;
 	struct ips_parent member = {.frames = NULL};
-	if (!take(p, '}')) {
+	if (!take_char(p, '}')) {
 		do {
-			if (parse_string(p, &member.key) && take(p, ':'))
+			if (parse_string(p, &member.key) && take_char(p, ':'))
 				parse_value(p, &member, &o);
 			else
 				failed(p, -EINVAL);
-		} while (!p->err && take(p, ','));
-		if (!take(p, '}'))
+		} while (!p->err && take_char(p, ','));
+		if (!take_char(p, '}'))
 			failed(p, -EINVAL);
 	}
 	if (!p->err)
@@ -248,12 +248,12 @@ static void parse_array(struct ips_parser *p, const struct ips_parent *place)
 {
 	uint32_t frames = 0;
 	struct ips_parent element = {.key = place->key, .frames = &frames};
-	if (take(p, ']'))
+	if (take_char(p, ']'))
 		return;
 	do
 		parse_value(p, &element, NULL);
-	while (!p->err && take(p, ','));
-	if (!take(p, ']'))
+	while (!p->err && take_char(p, ','));
+	if (!take_char(p, ']'))
 		failed(p, -EINVAL);
 }
 
@@ -276,9 +276,9 @@ static void parse_value(struct ips_parser *p, const struct ips_parent *place, st
 	struct text_scan string;
 	if (++p->depth > IPS_DEPTH_MAX)
 		failed(p, -EINVAL);
-	else if (take(p, '{'))
+	else if (take_char(p, '{'))
 		parse_object(p, place);
-	else if (take(p, '['))
+	else if (take_char(p, '['))
 		parse_array(p, place);
 	else if (p->s.at < p->s.end && *p->s.at == '"') {
 		if (parse_string(p, &string) && in)

@@ -141,8 +141,8 @@ static void parse_module(struct text_scan *s, struct filter_module *module)
 }
 
 /* The symbol that ends before "+0x" at @plus. */
-static bool parse(const struct log_context *context, struct text_scan line, const char *plus,
-		  struct log_frame *ret)
+static bool parse_kernel(const struct log_context *context, struct text_scan line, const char *plus,
+			 struct log_frame *ret)
 {
 	struct text_scan s = scan_from(plus, line.end);
 	const char *symbol = plus;
@@ -168,12 +168,12 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_kernel(const struct log_context *context, struct text_scan line,
+			  struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
 	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_text(p, line.end, "+0x")); p += 3)
-		n += parse(context, line, p, &ret[n]);
+		n += parse_kernel(context, line, p, &ret[n]);
 	return n;
 }
 
@@ -247,7 +247,7 @@ static bool follows(const char *line, const char *at, const char *words)
 	return (size_t)(at - line) >= size && memcmp(at - size, words, size) == 0;
 }
 
-static int note(struct log_context *context, struct text_scan line)
+static int note_kernel(struct log_context *context, struct text_scan line)
 {
 	for (const char *p = line.at; (p = memchr(p, ':', (size_t)(line.end - p))); p++) {
 		if (follows(line.at, p, "CPU") && !context->kernel_noted)
@@ -277,7 +277,7 @@ static bool is_name_of_stack(struct text_scan line)
 	return p > line.at && p[-1] == '<';
 }
 
-static enum gap gap(struct text_scan line, uint64_t *ret_thread)
+static enum gap kernel_gap(struct text_scan line, uint64_t *ret_thread)
 {
 	*ret_thread = parse_thread(line);
 	if (is_name_of_stack(line))
@@ -286,4 +286,4 @@ static enum gap gap(struct text_scan line, uint64_t *ret_thread)
 }
 
 const struct log_format format_kernel = {
-	.needs = MARK_PLUS | MARK_HEX, .find = find, .note = note, .gap = gap};
+	.needs = MARK_PLUS | MARK_HEX, .find = find_kernel, .note = note_kernel, .gap = kernel_gap};

@@ -66,8 +66,8 @@ static bool alone(struct text_scan line, struct text_scan s, struct log_frame *r
 	return blanks && scan_symbol(line, &s, ret) && is_end(s);
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_ksym(const struct log_context *context, struct text_scan line,
+			struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	const struct log_frame frame = {
 		.space = FRAME_NAME, .style = STYLE_KERNEL, .kind = PC_RETURN, .first_exact = true};
@@ -81,4 +81,4 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	return 1;
 }
 
-const struct log_format format_ksym = {.needs = MARK_PLUS, .find = find};
+const struct log_format format_ksym = {.needs = MARK_PLUS, .find = find_ksym};

@@ -55,7 +55,7 @@ static bool number(const struct element *e, size_t field, uint64_t *ret)
 /* ---- Frames ---- */
 
 /* Translates an address in memory to a module and an address in it. */
-static bool locate(const struct log_context *context, uint64_t address, struct log_frame *frame)
+static bool locate_mapping(const struct log_context *context, uint64_t address, struct log_frame *frame)
 {
 	for (size_t i = context->mappings.n; i-- > 0;) {
 		const struct log_mapping *m = &context->mappings.v[i];
@@ -72,7 +72,7 @@ static bool locate(const struct log_context *context, uint64_t address, struct l
 static bool code(const struct log_context *context, const struct element *e, size_t field, uint8_t kind,
 		 struct log_frame *ret)
 {
-	if (!number(e, field, &ret->shown) || !locate(context, ret->shown, ret))
+	if (!number(e, field, &ret->shown) || !locate_mapping(context, ret->shown, ret))
 		return false;
 	if (is_word_of(e, field + 1, "ra"))
 		kind = PC_RETURN;
@@ -93,8 +93,8 @@ static bool backtrace(const struct log_context *context, const struct element *e
 	return code(context, e, 2, PC_RETURN, ret); /* the default: most are return addresses */
 }
 
-static bool parse(const struct log_context *context, struct text_scan line, const struct element *e,
-		  struct log_frame *ret)
+static bool parse_markup(const struct log_context *context, struct text_scan line, const struct element *e,
+			 struct log_frame *ret)
 {
 	*ret = (struct log_frame){.space = FRAME_LINK, .style = STYLE_PC, .apart = true};
 	ret->from = (uint32_t)(e->from - line.at);
@@ -114,14 +114,14 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_markup(const struct log_context *context, struct text_scan line,
+			  struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct text_scan s = line;
 	struct element e;
 	size_t n = 0;
 	while (n < LINE_FRAMES_MAX && next_element(&s, &e))
-		n += parse(context, line, &e, &ret[n]);
+		n += parse_markup(context, line, &e, &ret[n]);
 	return n;
 }
 
@@ -152,7 +152,7 @@ static int add_mapping(struct log_context *context, const struct element *e)
 	return context->mappings.n < MAPPINGS_MAX ? vec_push(&context->mappings, m) : 0;
 }
 
-static int note(struct log_context *context, struct text_scan line)
+static int note_markup(struct log_context *context, struct text_scan line)
 {
 	struct element e;
 	int err = 0;
@@ -168,4 +168,4 @@ static int note(struct log_context *context, struct text_scan line)
 }
 
 const struct log_format format_markup = {
-	.needs = MARK_BRACES, .note_needs = MARK_BRACES, .find = find, .note = note};
+	.needs = MARK_BRACES, .note_needs = MARK_BRACES, .find = find_markup, .note = note_markup};

@@ -33,8 +33,8 @@ static bool is_number(struct text_scan s, uint64_t *ret)
 	return scan_decimal(&s, ret) && s.at == s.end;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_minidump(const struct log_context *context, struct text_scan line,
+			    struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct text_scan fields[FIELDS_MAX], *offset = &fields[FIELD_OFFSET], *module = &fields[FIELD_MODULE];
 	uint64_t thread, number;
@@ -57,7 +57,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	return 1;
 }
 
-static int note(struct log_context *context, struct text_scan line)
+static int note_minidump(struct log_context *context, struct text_scan line)
 {
 	struct text_scan fields[FIELDS_MAX], s = line;
 	struct log_module module = {.key = 0};
@@ -69,4 +69,4 @@ static int note(struct log_context *context, struct text_scan line)
 }
 
 const struct log_format format_minidump = {
-	.find = find, .needs = MARK_BAR | MARK_HEX, .note = note, .note_needs = MARK_BAR};
+	.find = find_minidump, .needs = MARK_BAR | MARK_HEX, .note = note_minidump, .note_needs = MARK_BAR};

@@ -161,8 +161,8 @@ static bool summary(struct text_scan line, struct log_frame *ret)
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_numbered(const struct log_context *context, struct text_scan line,
+			    struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	for (const char *p = line.at; (p = find_text(p, line.end, "#")); p++)
 		if (frame(context, line, p, &ret[0]))
@@ -172,7 +172,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 
 /* "Module libexample.so.1 with build-id 0123", in older versions "Found module libexample.so.1 with build-id:
  * 0123". */
-static int note(struct log_context *context, struct text_scan line)
+static int note_numbered(struct log_context *context, struct text_scan line)
 {
 	struct log_module module = {.key = 0};
 	const char *at = find_text(line.at, line.end, "odule "),
@@ -193,4 +193,5 @@ static int note(struct log_context *context, struct text_scan line)
 	return modules_add(&context->named, &module, false);
 }
 
-const struct log_format format_numbered = {.needs = MARK_PLUS | MARK_HEX, .find = find, .note = note};
+const struct log_format format_numbered = {
+	.needs = MARK_PLUS | MARK_HEX, .find = find_numbered, .note = note_numbered};

@@ -427,8 +427,8 @@ static bool parse_site(struct text_scan line, const char *plus, struct site *ret
 	return !is_word(next) && next != '/' && next != '.' && next != '+';
 }
 
-static bool parse(const struct log_context *context, struct text_scan line, const char *plus,
-		  struct log_frame *ret)
+static bool parse_offset_frame(const struct log_context *context, struct text_scan line, const char *plus,
+			       struct log_frame *ret)
 {
 	static bool (*const forms[])(const struct log_context *context, const struct site *site,
 				     struct log_frame *ret) = {
@@ -472,13 +472,14 @@ static bool is_known(struct text_scan line, const struct log_frame *frame, const
 	       has_source_position(scan_from(line.at + frame->to, next ? line.at + next->from : line.end));
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_offset(const struct log_context *context, struct text_scan line,
+			  struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
 	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = memchr(p, '+', (size_t)(line.end - p)));
 	     p++)
-		if ((!n || (uint32_t)(p - line.at) >= ret[n - 1].to) && parse(context, line, p, &ret[n]))
+		if ((!n || (uint32_t)(p - line.at) >= ret[n - 1].to) &&
+		    parse_offset_frame(context, line, p, &ret[n]))
 			n++;
 	n = drop_words(ret, n);
 	for (size_t i = 0; i < n; i++)
@@ -486,4 +487,4 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	return n;
 }
 
-const struct log_format format_offset = {.needs = MARK_PLUS, .find = find};
+const struct log_format format_offset = {.needs = MARK_PLUS, .find = find_offset};

@@ -102,8 +102,8 @@ static bool set_address(const struct log_context *context, uint64_t address, str
 }
 
 /* The frame that begins with its address at @from, whose object is at @open. */
-static bool parse(const struct log_context *context, struct text_scan line, const char *from,
-		  const char *open, struct log_frame *ret)
+static bool parse_perf(const struct log_context *context, struct text_scan line, const char *from,
+		       const char *open, struct log_frame *ret)
 {
 	struct text_scan s = scan_from(from, open - 1);
 	uint64_t address;
@@ -127,14 +127,14 @@ static const char *after_event(const char *line, const char *open)
 	return at;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_perf(const struct log_context *context, struct text_scan line,
+			struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	while (line.end > line.at && is_blank(line.end[-1]))
 		line.end--;
 	const char *open = find_object(line);
 	struct text_scan s = scan_from(open ? after_event(line.at, open) : line.end, line.end);
-	return open && scan_blanks(&s) && s.at < open && parse(context, line, s.at, open, &ret[0]);
+	return open && scan_blanks(&s) && s.at < open && parse_perf(context, line, s.at, open, &ret[0]);
 }
 
-const struct log_format format_perf = {.find = find};
+const struct log_format format_perf = {.find = find_perf};

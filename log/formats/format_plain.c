@@ -28,7 +28,7 @@ static bool parse_number(struct text_scan line, const char *to, uint64_t *ret)
 	return true;
 }
 
-static bool parse(struct text_scan line, const char *from, const char *to, struct log_frame *ret)
+static bool parse_plain(struct text_scan line, const char *from, const char *to, struct log_frame *ret)
 {
 	struct text_scan s = scan_from(to, line.end);
 	uint64_t number = 0;
@@ -46,8 +46,8 @@ static bool parse(struct text_scan line, const char *from, const char *to, struc
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_plain(const struct log_context *context, struct text_scan line,
+			 struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
 	(void)context;
@@ -56,7 +56,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 			continue;
 		for (from = p; p < line.end && is_id(*p);)
 			p++;
-		n += parse(line, after_colour(line.at, from, p), p, &ret[n]);
+		n += parse_plain(line, after_colour(line.at, from, p), p, &ret[n]);
 	}
 	for (size_t i = 0; i < n; i++)
 		ret[i].silent = has_source_position(
@@ -64,4 +64,4 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	return n;
 }
 
-const struct log_format format_plain = {.needs = MARK_HEX, .find = find};
+const struct log_format format_plain = {.needs = MARK_HEX, .find = find_plain};

@@ -24,8 +24,8 @@ static bool parse_module(struct text_scan text, struct filter_module *ret)
 	return true;
 }
 
-static size_t find(const struct log_context *context, struct text_scan line,
-		   struct log_frame ret[static LINE_FRAMES_MAX])
+static size_t find_windows(const struct log_context *context, struct text_scan line,
+			   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	static const char title[] = "Fault offset: ";
 	const char *at = find_text(line.at, line.end, title);
@@ -40,10 +40,10 @@ static size_t find(const struct log_context *context, struct text_scan line,
 	return ret[0].module.name[0] != 0;
 }
 
-static int note(struct log_context *context, struct text_scan line)
+static int note_windows(struct log_context *context, struct text_scan line)
 {
 	parse_module(line, &context->faulting);
 	return 0;
 }
 
-const struct log_format format_windows = {.needs = MARK_HEX, .find = find, .note = note};
+const struct log_format format_windows = {.needs = MARK_HEX, .find = find_windows, .note = note_windows};

@@ -46,8 +46,8 @@ static bool set_name(const char *from, const char *plus, struct log_claim *ret)
 }
 
 /* "name+0x1c" or "name+28" around @plus, and not the offset of the frame itself. */
-static bool parse(struct text_scan line, const char *plus, const struct log_frame *frame,
-		  struct log_claim *ret)
+static bool parse_claim(struct text_scan line, const char *plus, const struct log_frame *frame,
+			struct log_claim *ret)
 {
 	struct text_scan s = scan_from(plus + 1, line.end);
 	if ((!scan_hex(&s, &ret->off) && !scan_decimal(&s, &ret->off)) ||
@@ -61,7 +61,7 @@ bool log_claim_find(struct text_scan line, const struct log_frame *frame, struct
 	struct log_claim claim;
 	unsigned n = 0;
 	for (const char *p = line.at; (p = memchr(p, '+', (size_t)(line.end - p))); p++) {
-		if (!parse(line, p, frame, &claim))
+		if (!parse_claim(line, p, frame, &claim))
 			continue;
 		*ret = claim;
 		n++;

@@ -62,7 +62,8 @@ void set_kernel_module(const struct log_context *context, struct filter_module *
 	strcpy(ret->name, "vmlinux");
 }
 
-static struct log_module *find(const struct log_modules *modules, const struct log_module *module, bool keyed)
+static struct log_module *find_module(const struct log_modules *modules, const struct log_module *module,
+				      bool keyed)
 {
 	for (size_t i = 0; i < modules->list.n; i++) {
 		struct log_module *m = &modules->list.v[i];
@@ -78,7 +79,7 @@ int modules_add(struct log_modules *modules, const struct log_module *module, bo
 {
 	struct log_module added = *module;
 	added.name_size = strlen(added.is.name);
-	struct log_module *there = find(modules, &added, keyed);
+	struct log_module *there = find_module(modules, &added, keyed);
 	if (there) {
 		*there = added;
 		return 0;

@@ -153,7 +153,7 @@ static size_t first_after(const struct memory_map *map, uint64_t address)
 }
 
 /* Cuts [@start, @end) out of the ranges. */
-static int clear(struct memory_map *map, uint64_t start, uint64_t end)
+static int clear_range(struct memory_map *map, uint64_t start, uint64_t end)
 {
 	size_t i = first_after(map, start), n = 0;
 	struct memory_range *v = map->ranges.v;
@@ -182,11 +182,11 @@ static int clear(struct memory_map *map, uint64_t start, uint64_t end)
 	return 0;
 }
 
-static int insert(struct memory_map *map, const struct memory_range *range)
+static int insert_range(struct memory_map *map, const struct memory_range *range)
 {
 	if (range->start >= range->end || map->ranges.n >= RANGES_MAX)
 		return 0;
-	if (clear(map, range->start, range->end) || vec_reserve(&map->ranges, 1))
+	if (clear_range(map, range->start, range->end) || vec_reserve(&map->ranges, 1))
 		return -ENOMEM;
 	size_t i = first_after(map, range->start);
 	struct memory_range *v = map->ranges.v;
@@ -222,7 +222,7 @@ int memory_map_add(struct memory_map *map, const struct memory_range *range,
 	if (err || index == MODULES_MAX)
 		return err;
 	added.module = (uint32_t)index;
-	return insert(map, &added);
+	return insert_range(map, &added);
 }
 
 /* ---- Ranges of lines ---- */
@@ -264,16 +264,16 @@ int memory_map_add_line(struct memory_map *map, const struct map_line *line)
 	size_t index;
 	bool is_file = line->path.at < line->path.end && *line->path.at == '/';
 	if (!is_file)
-		return clear(map, line->start, line->end);
+		return clear_range(map, line->start, line->end);
 	module_set_name(&module, line->path.at, line->path.end);
 	module_set_id(&module, line->id.at, line->id.end);
 	int err = module_index(map, &module, &index);
 	if (err || index == MODULES_MAX)
-		return err ? err : clear(map, line->start, line->end);
+		return err ? err : clear_range(map, line->start, line->end);
 	range.module = (uint32_t)index;
 	set_relative(&map->modules.v[index], line, &range);
 	range.disputed = line->is_event && is_disputed(map, &range);
-	return line->executable ? insert(map, &range) : clear(map, line->start, line->end);
+	return line->executable ? insert_range(map, &range) : clear_range(map, line->start, line->end);
 }
 
 /* ---- Use ---- */

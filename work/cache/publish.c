@@ -51,8 +51,8 @@ static void note_written(struct cache *cache)
 
 /* ---- On disk ---- */
 
-static int complete(struct cache_temp *temp, const char *key, uint64_t gsym_size, struct span notes,
-		    struct span inputs)
+static int append_trailer(struct cache_temp *temp, const char *key, uint64_t gsym_size, struct span notes,
+			  struct span inputs)
 {
 	int err = trailer_write(temp->fd, key, gsym_size, notes, inputs);
 	/* Durable before it is visible: the disk may be full only now. */
@@ -67,7 +67,7 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 	struct handle *handle;
 	cache_entry_key(text, key, alone);
 	cache_file_name(name, text, CACHE_GSYM_SUFFIX);
-	int err = complete(temp, text, gsym_size, notes, inputs);
+	int err = append_trailer(temp, text, gsym_size, notes, inputs);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
 				strerror(-err));

@@ -213,7 +213,7 @@ static void work(struct convert_job *job, struct share_turn *turn)
 
 /* ---- The whole conversion ---- */
 
-static void report(const struct convert_job *job)
+static void log_outcome(const struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	const struct log *log = job->converter->log;
@@ -285,7 +285,7 @@ static bool convert(const struct converter *converter, const struct convert_requ
 	if (store)
 		store->end(converter->share, turn);
 	if (!job.no_room)
-		report(&job);
+		log_outcome(&job);
 	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER ||
 	    ret->verdict == VERDICT_CRASHED)
 		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
