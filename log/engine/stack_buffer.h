@@ -85,7 +85,16 @@ bool stack_buffer_continues(const struct stack_buffer *buffer, const struct log_
  */
 bool stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text, size_t size);
 
-/* Buffers the line, and sets @chain and @same of its frames. Parameters as above. 0 or -ENOMEM. */
+/*
+ * Buffers the line, and sets @chain and @same of its frames.
+ *
+ * @buffer: for which stack_buffer_continues() is true, or which is empty
+ * @format: the log format that found the frames
+ * @line, @size: the line, bytes
+ * @frames, @n: its frames, at least one
+ *
+ * 0 or -ENOMEM.
+ */
 int stack_buffer_add(struct stack_buffer *buffer, const struct log_format *format, const char *line,
 		     size_t size, const struct log_frame *frames, size_t n);
 

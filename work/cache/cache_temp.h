@@ -38,8 +38,14 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 int cache_temp_rename(struct cache *cache, struct cache_temp *temp, const char *name);
 
 /*
- * Atomically replaces the file @name, and evicts converted files if there is no room for it. For files beside
- * the converted ones.
+ * Atomically replaces a file beside the converted ones, which are evicted if there is no room for it.
+ *
+ * @cache: open
+ * @name: of the file in its directory
+ * @data, @size: the content, bytes
+ * @diag: what failed
+ *
+ * 0 or the negative errno of creating, writing or renaming it.
  */
 int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
 		     struct gsym_diag *diag);

@@ -8,7 +8,15 @@
 
 enum { FAILURE_TEXT_SIZE = 512 };
 
-/* Records a permanent failure of these inputs. An error is logged only: the conversion is then retried. */
+/*
+ * Records a permanent failure. An error is logged only: the conversion is then retried.
+ *
+ * @cache: open
+ * @key: of the conversion
+ * @err: with which it failed, a negative errno
+ * @text: the message, of which FAILURE_TEXT_SIZE bytes are kept
+ * @inputs: that it used or missed, as inputs.h has them
+ */
 void failure_record_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
 			  struct span inputs);
 /*

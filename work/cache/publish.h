@@ -15,7 +15,16 @@ enum { CACHE_RETRY_SECONDS = 10 /* after the directory could not be written to *
  * file of @key, durable before visible. Evicts files if the cache exceeds its limit or too little is free on
  * its file system, see cache_dir_evict(). @ret is the open file, which counts as used now and may be evicted
  * already.
- * @alone: the conversion looked for no neighbours, so that it depends on the object file alone.
+ *
+ * @cache: open
+ * @temp: what the worker has written
+ * @key: of the conversion
+ * @alone: it looked for no neighbours, so that it depends on the object file alone
+ * @gsym_size: bytes
+ * @notes, @inputs: as notes.h and inputs.h have them
+ * @ret: with a reference for the caller
+ * @diag: what failed
+ *
  * 0; -EBADMSG if the output is not valid GSYM; or the errno of writing.
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
@@ -23,9 +32,17 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 		  struct gsym_diag *diag);
 
 /*
- * Opens @temp, which is in memory, as if it had been published. The memory is freed with the handle.
- * Parameters as of cache_publish(). Others are closed if that is more than cache.memory; -ENOSPC if there are
- * none that may be.
+ * Opens a file in memory as if it had been published. The memory is freed with the handle. Others are closed
+ * if all of them have more than cache.memory.
+ *
+ * @cache: open
+ * @temp: from cache_temp_open_memory()
+ * @key, @alone, @gsym_size, @notes, @inputs: as of cache_publish()
+ * @ret: the open file
+ * @diag: what failed
+ *
+ * 0; -ENOSPC if there is no room and none may be closed; -EBADMSG if the output is not valid GSYM; or the
+ * errno of writing.
  */
 int cache_keep(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
 	       uint64_t gsym_size, struct span notes, struct span inputs, struct handle **ret,

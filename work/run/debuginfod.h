@@ -70,9 +70,12 @@ struct fetched {
 };
 
 /*
- * Fetches the debug file of a build id of at most IMAGE_ID_MAX bytes. Blocks until the servers reply, but
- * not longer than fetcher->seconds, nor, if @silence is not 0 and $DEBUGINFOD_TIMEOUT not set, longer than
- * @silence seconds while they send nothing.
+ * Fetches the debug file of a build id. Blocks until the servers reply, but not longer than fetcher->seconds.
+ *
+ * @fetcher: with its servers
+ * @id, @size: the build id, bytes, at most IMAGE_ID_MAX
+ * @silence: if not 0, and $DEBUGINFOD_TIMEOUT is not set: seconds in which servers may send nothing
+ * @ret: the file, or why there is none
  */
 void fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, unsigned silence,
 		 struct fetched *ret);

@@ -53,7 +53,17 @@ int child_sockets(int ret[2], struct gsym_diag *diag);
  */
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
 
-/* Likewise, for messages with a descriptor: see worker_receive(). */
+/*
+ * Waits as child_receive() does, for messages with a descriptor.
+ *
+ * @child: the worker
+ * @stop_fd: ends the wait when it becomes readable
+ * @deadline_ms: of monotonic_ms()
+ * @ret: the message
+ * @ret_fd: its descriptor, the caller's, or -1; see worker_receive()
+ *
+ * The results of child_receive().
+ */
 int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
 		     int *ret_fd);
 
