@@ -9,7 +9,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 
-struct verification {
+struct store_verification {
 	struct store_session *session;
 	int fd; /* what is downloaded */
 	VEC(struct store_key) keys;
@@ -17,7 +17,7 @@ struct verification {
 };
 
 /* The 64 digits of a key, as list prints them. */
-static int add_operand(struct verification *v, const char *text)
+static int add_operand(struct store_verification *v, const char *text)
 {
 	char name[STORE_NAME_SIZE];
 	struct store_key key;
@@ -30,7 +30,7 @@ static int add_operand(struct verification *v, const char *text)
 /*
  * @listed: the key was found in the directory: an object that is there no longer was deleted meanwhile
  */
-static int verify_key(struct verification *v, const struct store_key *key, bool listed)
+static int verify_key(struct store_verification *v, const struct store_key *key, bool listed)
 {
 	struct object_trailer trailer;
 	struct gsym_diag diag = {""};
@@ -49,7 +49,7 @@ static int verify_key(struct verification *v, const struct store_key *key, bool 
 	return err && !session_is_bad(err) && err != -ENOENT ? STATUS_FAILED : STATUS_OK;
 }
 
-static int verify_keys(struct verification *v, bool listed)
+static int verify_keys(struct store_verification *v, bool listed)
 {
 	unsigned long missing = 0;
 	for (size_t i = 0; i < v->keys.n; i++) {
@@ -64,7 +64,7 @@ static int verify_keys(struct verification *v, bool listed)
 }
 
 /* Those that a key of @signed_by signed are printed. */
-static int add_listed(struct verification *v, const char *path, const char *signed_by)
+static int add_listed(struct store_verification *v, const char *path, const char *signed_by)
 {
 	struct stored_files files;
 	struct gsym_diag diag = {""};
@@ -86,7 +86,7 @@ static int add_listed(struct verification *v, const char *path, const char *sign
 	return err ? fail(path, err, &diag) : status;
 }
 
-static int add_operands(struct verification *v, int n, char **operands)
+static int add_operands(struct store_verification *v, int n, char **operands)
 {
 	static const struct gsym_diag no_key = {"no key, which has 64 digits of lower case"};
 	for (int i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ static int add_operands(struct verification *v, int n, char **operands)
 int store_verify(const struct store_command *c, int n, char **operands)
 {
 	struct store_session session;
-	struct verification v = {.session = &session, .fd = session_temp()};
+	struct store_verification v = {.session = &session, .fd = session_temp()};
 	int status = v.fd < 0 ? fail("temporary file", v.fd, NULL) : STATUS_OK;
 	if (status != STATUS_OK)
 		return status;

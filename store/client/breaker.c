@@ -1,14 +1,7 @@
-/*
- * Requests are counted in slots of five seconds, of which those of the last minute are kept: an exact window
- * would need the time of each request.
- */
 #include "store/client/breaker.h"
 
 enum {
-	SLOT_MS = 5000,
 	IN_A_ROW = 3,
-	SAMPLE_MIN = 20, /* by count alone, a busy store would trip on a few failures of many */
-	RATE = 10,       /* one of so many may fail */
 	OPEN_MIN_MS = 10000,
 	OPEN_MAX_MS = 300000,
 };
@@ -34,8 +27,6 @@ static void open_breaker(struct breaker *breaker, int64_t now)
 static void close_breaker(struct breaker *breaker)
 {
 	breaker->in_a_row = 0;
-	for (unsigned i = 0; i < BREAKER_SLOTS; i++)
-		breaker->recent[i].good = breaker->recent[i].bad = 0;
 	change_state(breaker, BREAKER_CLOSED);
 }
 
@@ -52,30 +43,6 @@ bool breaker_allows(struct breaker *breaker, int64_t now)
 	return ret;
 }
 
-static void count(struct breaker *breaker, int64_t now, bool failed)
-{
-	int64_t slot = now / SLOT_MS;
-	unsigned i = (unsigned)(slot % BREAKER_SLOTS);
-	if (breaker->recent[i].slot != slot) {
-		breaker->recent[i].slot = slot;
-		breaker->recent[i].good = breaker->recent[i].bad = 0;
-	}
-	*(failed ? &breaker->recent[i].bad : &breaker->recent[i].good) += 1;
-	breaker->in_a_row = failed ? breaker->in_a_row + 1 : 0;
-}
-
-static bool too_many_failed(const struct breaker *breaker, int64_t now)
-{
-	unsigned good = 0, bad = 0;
-	for (unsigned i = 0; i < BREAKER_SLOTS; i++) {
-		if (breaker->recent[i].slot <= now / SLOT_MS - BREAKER_SLOTS)
-			continue;
-		good += breaker->recent[i].good;
-		bad += breaker->recent[i].bad;
-	}
-	return good + bad >= SAMPLE_MIN && bad * RATE > good + bad;
-}
-
 bool breaker_note(struct breaker *breaker, int64_t now, bool failed)
 {
 	if (breaker->state == BREAKER_OPEN)
@@ -84,10 +51,8 @@ bool breaker_note(struct breaker *breaker, int64_t now, bool failed)
 		close_breaker(breaker);
 		return false;
 	}
-	count(breaker, now, failed);
-	/* Only a failure opens it, though a success may be the one that completes the sample. */
-	if (!failed || (breaker->state == BREAKER_CLOSED && breaker->in_a_row < IN_A_ROW &&
-			!too_many_failed(breaker, now)))
+	breaker->in_a_row = failed ? breaker->in_a_row + 1 : 0;
+	if (!failed || (breaker->state == BREAKER_CLOSED && breaker->in_a_row < IN_A_ROW))
 		return false;
 	open_breaker(breaker, now);
 	return true;

@@ -1,10 +1,9 @@
 /*
  * breaker.h - a circuit breaker: whether a server is asked.
  *
- * Closed, it opens after three failures in a row, or when more than a tenth of at least 20 requests of the
- * last 60 seconds failed. Open for 10 seconds, and each time twice as long up to 5 minutes, nothing is
- * asked. Then half open: one request is tried, and its result decides. Misses and unmet conditions are no
- * failures. A server that was up for 5 minutes begins with 10 seconds again.
+ * Closed, it opens after three failures in a row. Open for 10 seconds, and each time twice as long up to 5
+ * minutes, nothing is asked. Then half open: one request is tried, and its result decides. Misses and unmet
+ * conditions are no failures. A server that was up for 5 minutes begins with 10 seconds again.
  *
  * A request may end when the state in which it was allowed has passed, and then says nothing of this one:
  * the caller keeps breaker.changes with each, and notes only those of which it is still the same.
@@ -16,8 +15,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { BREAKER_SLOTS = 12 /* of five seconds */ };
 
 enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN };
 
@@ -34,10 +31,6 @@ struct breaker {
 	unsigned in_a_row; /* failures */
 	int64_t until;     /* open: until then */
 	int64_t open_ms;   /* for how long it opened last */
-	struct {
-		int64_t slot; /* number of the five seconds */
-		unsigned good, bad;
-	} recent[BREAKER_SLOTS];
 };
 
 /* Whether a request may be sent at @now; in half-open state only one at a time. */

@@ -22,6 +22,9 @@
 enum {
 	STORE_NAME_SIZE = 256, /* of an object, with its end */
 	STORE_ETAG_SIZE = 128,
+	STORE_TEXT_SIZE = 256, /* of what went wrong */
+	STORE_OVERDUE_MS =
+		200, /* an answer that has not begun comes later than callers wait (LEASE_HEDGE_MS) */
 	STORE_QUEUE_MAX = 64, /* requests that wait for an answer, or to be sent */
 };
 
@@ -90,7 +93,7 @@ struct store_request {
 	 * are checked by the child. -EBADMSG if it is none.
 	 */
 	bool object;
-	unsigned ms; /* limit of the whole; 0: by size and measured rate, 10 seconds to 10 minutes */
+	unsigned ms; /* limit of the whole; 0: ten minutes with a body, else ten seconds */
 };
 
 struct store_reply {
@@ -107,7 +110,7 @@ struct store_reply {
 	int64_t now;                /* the server's time, seconds since the epoch; 0: not known */
 	int64_t modified;           /* GET, HEAD: when it was written, by the same clock; 0: not known */
 	char etag[STORE_ETAG_SIZE]; /* GET, HEAD: of the object; "": none */
-	char text[256];             /* what went wrong, for the log; "" */
+	char text[STORE_TEXT_SIZE]; /* what went wrong, for the log; "" */
 };
 
 /* A request under way. */
@@ -122,18 +125,14 @@ bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret)
 /* No wait, whether it has begun or not, ends later than that from now on: for a client that ends. */
 void store_limit_waits(struct store *store, int64_t until);
 
-/* Whether the first byte of the answer has come. */
-bool store_has_begun(const struct store_call *call);
-
 /* An eventfd that is readable once it ended, for poll(2). Borrowed. */
 int store_call_fd(const struct store_call *call);
 
 /*
  * Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. A request whose
- * answer has not begun after LEASE_HEDGE_MS (lease.h) counts as a failure of the server, unless that has
- * answered another in time meanwhile, or one that was under way at the same time has counted: callers that go
- * on without it would else never find out that it is too slow. One that only reads, and ends before, goes on
- * until then, and counts likewise.
+ * answer is overdue (STORE_OVERDUE_MS) counts as a failure of the server, unless that has answered another in
+ * time meanwhile, or one that was under way at the same time has counted: callers that go on without it would
+ * else never find out that it is too slow.
  */
 void store_call_end(struct store_call *call);
 
@@ -153,8 +152,8 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 struct store_abilities {
 	bool is_known;   /* whether conditions hold was tried */
 	bool has_leases; /* STORE_IF_ABSENT holds, or that is not known: a lease that is none does no harm */
-	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes, */
-	char refusal[256]; /* and this was said of it */
+	bool is_read_only;             /* the last PUT was not permitted: none is tried for ten minutes, */
+	char refusal[STORE_TEXT_SIZE]; /* and this was said of it */
 };
 void store_abilities(struct store *store, struct store_abilities *ret);
 

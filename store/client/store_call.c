@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "gsym/base/invariant.h"
-#include "store/client/lease.h"
 #include "gsym/base/fault.h"
 
 enum { READ_ONLY_MS = 600000, PROBE_AGAIN_MS = 60000 };
@@ -77,12 +76,12 @@ struct store_call *store_dequeue(struct store *store)
 
 bool store_is_overdue(const struct flight *flight, int64_t now)
 {
-	return !flight->begun && now - flight->sent >= LEASE_HEDGE_MS;
+	return !flight->begun && now - flight->sent >= STORE_OVERDUE_MS;
 }
 
 bool store_is_too_slow(struct store *store, const struct flight *flight, int64_t now)
 {
-	if (now - store->prompt < LEASE_HEDGE_MS || flight->sent < store->late)
+	if (now - store->prompt < STORE_OVERDUE_MS || flight->sent < store->late)
 		return false;
 	store->late = now;
 	return true;
@@ -155,12 +154,11 @@ void store_call_release(struct store *store, const struct store_call *call)
 		breaker_note_canceled(&store->breaker);
 }
 
-/* @changes: breaker.changes when the request was allowed. */
-static void note(struct store *store, unsigned changes, const struct store_reply *reply)
+static void note(struct store *store, const struct store_call *call, const struct store_reply *reply)
 	REQUIRES(&store->lock)
 {
 	int failed = verdict(reply->err);
-	if (changes != store->breaker.changes)
+	if (call->changes != store->breaker.changes)
 		return;
 	if (failed < 0) {
 		breaker_note_canceled(&store->breaker);
@@ -172,16 +170,9 @@ static void note(struct store *store, unsigned changes, const struct store_reply
 	if (breaker_note(&store->breaker, monotonic_ms(), failed)) {
 		store->log_opened = true;
 		atomic_fetch_add_explicit(&store->counters->breaker_opened, 1, memory_order_relaxed);
-	} else if (changes != store->breaker.changes) {
+	} else if (call->changes != store->breaker.changes) {
 		store->log_closed = true;
 	}
-}
-
-void store_note_left(struct store *store, unsigned changes, int err, const char *text)
-{
-	struct store_reply reply = {.err = err};
-	snprintf(reply.text, sizeof(reply.text), "%s", text);
-	note(store, changes, &reply);
 }
 
 static void note_refusal(struct store *store, const char *text) REQUIRES(&store->lock)
@@ -195,7 +186,7 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 {
 	count(store, call, reply);
 	if (is_news)
-		note(store, call->changes, reply);
+		note(store, call, reply);
 	else
 		store_call_release(store, call);
 	if (call->message.operation == STORE_PUT && reply->err == -EACCES)

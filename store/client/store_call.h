@@ -16,9 +16,11 @@
 #include "work/os/mutex.h"
 #include "store/client/breaker.h"
 #include "store/client/store.h"
-#include "store/client/store_process.h"
+#include "work/worker/child.h"
 
-enum call_state { CALL_QUEUED, CALL_SENT, CALL_DONE };
+enum { STORE_PROCESSES_MAX = 4 };
+
+enum store_call_state { CALL_QUEUED, CALL_SENT, CALL_DONE };
 
 struct store_call {
 	struct store *store;     /* a reference */
@@ -30,9 +32,8 @@ struct store_call {
 	int64_t started;  /* monotonic_ms() */
 	unsigned changes; /* breaker.changes when it was allowed */
 	uint64_t body;    /* bytes that are received, if that is known; of the thread */
-	atomic_bool begun;
 	bool is_detached; /* nobody waits for it; guarded by store.lock, as are the next two */
-	enum call_state state;
+	enum store_call_state state;
 	struct store_reply reply;
 };
 
@@ -40,15 +41,22 @@ struct flight {
 	uint64_t serial;         /* 0: none */
 	struct store_call *call; /* NULL: over, or a probe */
 	bool is_probe, begun;
-	bool is_over;     /* no answer is waited for: to be cancelled */
-	bool is_canceled; /* and was */
-	/*
-	 * Over before it was overdue, so that nothing is known of the server yet: it goes on until its answer
-	 * begins, or is overdue, as if its caller had waited.
-	 */
-	bool is_watched;
-	unsigned changes;    /* store_call.changes of that call */
+	bool is_over;        /* no answer is waited for: to be cancelled */
+	bool is_canceled;    /* and was */
 	int64_t sent, until; /* monotonic_ms(); until: for the answer, or if it is over, when that was */
+};
+
+/*
+ * The process "gsym worker store". One whose file server has stopped may sleep in the kernel for hours, and
+ * even SIGKILL does not end it then: it is left alone, and reaped whenever it has ended.
+ */
+struct store_process {
+	struct child child;              /* its pid is 0: there is none */
+	bool is_open;                    /* it has said that it can use the store */
+	int64_t started;                 /* monotonic_ms(), as is the next */
+	int64_t heard;                   /* something was received */
+	pid_t left[STORE_PROCESSES_MAX]; /* killed, and not yet ended */
+	unsigned n_left;
 };
 
 struct store {
@@ -63,24 +71,26 @@ struct store {
 
 	struct mutex lock;
 	pthread_cond_t ended; /* a call is done */
-	/* All guarded by the lock, but for what only the thread uses. */
-	bool has_thread, is_closing, is_stopped;
-	int64_t close_by;
-	int64_t wait_by; /* no call is waited for any longer; INT64_MAX: each as long as its caller says */
-	pthread_t thread;
-	struct store_call *first, **last; /* the queue */
-	unsigned n_calls;                 /* in the queue, and with a flight */
-	struct flight flights[WORKER_STORE_TRANSFERS];
-	struct breaker breaker;
-	char reason[sizeof(((struct store_reply *)0)->text)]; /* of the last failure */
-	bool log_opened, log_closed;                          /* to be logged by the thread */
-	bool wants_process;                                   /* also without a request */
-	bool wants_abilities, is_probing, is_known, has_leases;
-	int64_t probe_at; /* monotonic_ms() of the next probe */
-	int64_t read_only_until;
-	char refusal[sizeof(((struct store_reply *)0)->text)]; /* why it is read-only */
-	int64_t prompt; /* monotonic_ms() of the last answer within LEASE_HEDGE_MS; 0: none */
-	int64_t late;   /* when a request was last left because it was overdue; likewise */
+	bool has_thread GUARDED_BY(&lock), is_closing GUARDED_BY(&lock), is_stopped GUARDED_BY(&lock);
+	int64_t close_by GUARDED_BY(&lock);
+	/* No call is waited for any longer; INT64_MAX: each as long as its caller says. */
+	int64_t wait_by GUARDED_BY(&lock);
+	pthread_t thread;                                                     /* set with @has_thread */
+	struct store_call *first GUARDED_BY(&lock), **last GUARDED_BY(&lock); /* the queue */
+	unsigned n_calls GUARDED_BY(&lock); /* in the queue, and with a flight */
+	struct flight flights[WORKER_STORE_TRANSFERS] GUARDED_BY(&lock);
+	struct breaker breaker GUARDED_BY(&lock);
+	char reason[STORE_TEXT_SIZE] GUARDED_BY(&lock);                  /* of the last failure */
+	bool log_opened GUARDED_BY(&lock), log_closed GUARDED_BY(&lock); /* to be logged by the thread */
+	bool wants_process GUARDED_BY(&lock);                            /* also without a request */
+	bool wants_abilities GUARDED_BY(&lock), is_probing GUARDED_BY(&lock);
+	bool is_known GUARDED_BY(&lock), has_leases GUARDED_BY(&lock);
+	int64_t probe_at GUARDED_BY(&lock); /* monotonic_ms() of the next probe */
+	int64_t read_only_until GUARDED_BY(&lock);
+	char refusal[STORE_TEXT_SIZE] GUARDED_BY(&lock); /* why it is read-only */
+	int64_t prompt
+		GUARDED_BY(&lock);      /* monotonic_ms() of the last answer that was not overdue; 0: none */
+	int64_t late GUARDED_BY(&lock); /* when a request was last left because it was overdue; likewise */
 
 	/* Of the thread alone. */
 	struct store_process process;
@@ -112,12 +122,6 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 /* Likewise with an error that has no answer. */
 void store_call_failed(struct store *store, struct store_call *call, int err, const char *text, bool is_news)
 	REQUIRES(&store->lock);
-
-/*
- * A request that was allowed when breaker.changes was @changes, and whose caller has left it, ended with
- * @err.
- */
-void store_note_left(struct store *store, unsigned changes, int err, const char *text) REQUIRES(&store->lock);
 
 /* Whether the answer comes later than callers wait. */
 bool store_is_overdue(const struct flight *flight, int64_t now);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "work/os/thread.h"
-#include "store/client/lease.h"
 #include "store/client/store_address.h"
 #include "store/client/store_call.h"
 #include "store/client/store_directory.h"
@@ -46,13 +45,15 @@ static struct store *new_store(const struct store_options *options, const char *
 	mutex_init(&store->lock, LOCK_STORE);
 	monotonic_cond_init(&store->ended);
 	atomic_init(&store->refs, 1);
-	store->wait_by = INT64_MAX;
-	store->last = &store->first;
 	store->program = strdup(program);
 	store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	copy_options(&store->config, options);
+	mutex_lock(&store->lock);
+	store->wait_by = INT64_MAX;
+	store->last = &store->first;
 	if (getrandom(&store->breaker.jitter, sizeof(store->breaker.jitter), GRND_NONBLOCK) < 0)
 		store->breaker.jitter = (uint8_t)getpid();
+	mutex_unlock(&store->lock);
 	return store;
 }
 
@@ -263,11 +264,6 @@ void store_limit_waits(struct store *store, int64_t until)
 	mutex_unlock(&store->lock);
 }
 
-bool store_has_begun(const struct store_call *call)
-{
-	return atomic_load(&((struct store_call *)call)->begun);
-}
-
 int store_call_fd(const struct store_call *call)
 {
 	return call->event;
@@ -275,9 +271,7 @@ int store_call_fd(const struct store_call *call)
 
 /*
  * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
- * caller that has found another way meanwhile has waited for a server that is too slow. One that only reads
- * goes on until it would be overdue: else a server that says nothing would never be found out by callers that
- * wait for less.
+ * caller that has found another way meanwhile has waited for a server that is too slow.
  */
 static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
 {
@@ -287,10 +281,7 @@ static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(
 		struct flight *flight = &store->flights[i];
 		if (flight->call != call)
 			continue;
-		bool is_overdue = store_is_overdue(flight, now);
-		late = is_overdue && store_is_too_slow(store, flight, now);
-		flight->is_watched = !is_overdue && !flight->begun && !is_of_use(call->message.operation);
-		flight->changes = call->changes;
+		late = store_is_overdue(flight, now) && store_is_too_slow(store, flight, now);
 		flight->call = NULL;
 		flight->is_over = true;
 		flight->until = now;

@@ -10,11 +10,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/client/lease.h"
 #include "store/client/store_call.h"
+#include "gsym/base/diag.h"
 
 enum {
 	OPEN_MS = 20000,      /* until the process says that it can use the store */
@@ -26,10 +28,85 @@ enum {
 	REAP_MS = 1000,
 	POLL_MAX_MS = 60000,
 	MESSAGES_MAX = 64,
+	REAP_POLL_MS = 1,
+	BODY_MS = 600000, /* of a request with a body; engines end one that stands still long before */
+	BARE_MS = 10000,  /* of others */
 };
 
 static const char ended[] = "the process of the store has ended", late[] = "no answer in time",
 		  canceled[] = "cancelled";
+
+/* ---- The process ---- */
+
+static bool has_ended(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) != 0;
+}
+
+static void reap(struct store_process *process)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < process->n_left; i++)
+		if (!has_ended(process->left[i]))
+			process->left[n++] = process->left[i];
+	process->n_left = n;
+}
+
+static void await_end(struct store_process *process, unsigned ms)
+{
+	for (int64_t until = monotonic_ms() + ms;;) {
+		reap(process);
+		if (!process->n_left || monotonic_ms() >= until)
+			return;
+		poll(NULL, 0, REAP_POLL_MS);
+	}
+}
+
+/* Forgets the process, which is to end. */
+static void forget_process(struct store_process *process)
+{
+	close(process->child.sock);
+	process->left[process->n_left++] = process->child.pid;
+	process->child.pid = 0;
+}
+
+static void end_process(struct store_process *process, unsigned ms)
+{
+	if (process->child.pid)
+		forget_process(process);
+	await_end(process, ms);
+	for (unsigned i = 0; i < process->n_left; i++)
+		kill(process->left[i], SIGKILL);
+	await_end(process, ms);
+}
+
+static int spawn_process(struct store_process *process, const char *program, struct worker_store *config,
+			 struct gsym_diag *diag)
+{
+	const struct child_order order = {
+		.program = program, .mode = "store", .stop_fd = -1, .has_credentials = true};
+	reap(process);
+	if (process->n_left == STORE_PROCESSES_MAX)
+		return diag_set(diag, -EBUSY, "%u processes of the store were killed and do not end",
+				process->n_left);
+	int err = child_spawn(&order, &process->child, diag);
+	if (err)
+		return err;
+	process->is_open = false;
+	process->started = process->heard = monotonic_ms();
+	/* If it has ended already, that is noticed when its answer is waited for. */
+	worker_send(process->child.sock, &config->head, WORKER_STORE, -1);
+	return 0;
+}
+
+static void kill_process(struct store_process *process)
+{
+	if (!process->child.pid)
+		return;
+	child_kill(&process->child);
+	forget_process(process);
+	reap(process);
+}
 
 /* ---- Ending what is under way ---- */
 
@@ -91,15 +168,13 @@ static void cancel_readers(struct store *store) REQUIRES(&store->lock)
 		store_remove(store, call);
 		store_call_failed(store, call, -ECANCELED, canceled, false);
 	}
-	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
-		store->flights[i].is_watched = false;
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
 		if (store->flights[i].call && !writes(store->flights[i].call))
 			end_flight(store, &store->flights[i], -ECANCELED, canceled, false);
-	}
 }
 
 /* A probe that is ended in the middle leaves its object in the store. */
-static bool has_writers(const struct store *store)
+static bool has_writers(const struct store *store) REQUIRES(&store->lock)
 {
 	if (store->is_probing)
 		return true;
@@ -112,12 +187,10 @@ static bool has_writers(const struct store *store)
 	return false;
 }
 
-/* ---- The process ---- */
-
 /* It ended, or is to end. @all: what waits to be sent fails as well, since the next would fare no better. */
 static void lose_process(struct store *store, int err, const char *text, bool all)
 {
-	store_process_kill(&store->process);
+	kill_process(&store->process);
 	mutex_lock(&store->lock);
 	end_flights(store, err, text);
 	if (all)
@@ -128,7 +201,7 @@ static void lose_process(struct store *store, int err, const char *text, bool al
 static void start_process(struct store *store)
 {
 	struct gsym_diag diag = {""};
-	if (!store_process_start(&store->process, store->program, &store->config, &diag))
+	if (!spawn_process(&store->process, store->program, &store->config, &diag))
 		return;
 	mutex_lock(&store->lock);
 	end_queue(store, -EREMOTEIO, diag.text);
@@ -137,7 +210,7 @@ static void start_process(struct store *store)
 
 /* ---- Sending ---- */
 
-static struct flight *free_flight(struct store *store)
+static struct flight *free_flight(struct store *store) REQUIRES(&store->lock)
 {
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
 		if (!store->flights[i].serial)
@@ -145,20 +218,13 @@ static struct flight *free_flight(struct store *store)
 	return NULL;
 }
 
-/* Bytes that a request moves, as far as it is known before. */
-static uint64_t bytes_of(const struct worker_request *m)
+/* What is left of the limit that the caller gave, of which waiting is a part; or that of its kind. */
+static unsigned limit_of(const struct store_call *call)
 {
-	if (m->operation == STORE_PUT)
-		return m->size;
-	return m->operation == STORE_GET ? UINT64_MAX : 0;
-}
-
-/* What is left of the limit that the caller gave, of which waiting is a part; or one by size and rate. */
-static unsigned limit_of(const struct store *store, const struct store_call *call)
-{
+	const unsigned operation = call->message.operation;
 	int64_t left = call->ms ? call->started + call->ms - monotonic_ms() : 0;
 	if (!call->ms)
-		return store_process_limit(&store->process, bytes_of(&call->message));
+		return operation == STORE_GET || operation == STORE_PUT ? BODY_MS : BARE_MS;
 	return left < 1 ? 1 : (unsigned)left;
 }
 
@@ -166,7 +232,7 @@ static int send_call(struct store *store, struct flight *flight, struct store_ca
 	REQUIRES(&store->lock)
 {
 	struct worker_request *m = &call->message;
-	m->ms = limit_of(store, call);
+	m->ms = limit_of(call);
 	m->head.serial = ++store->serial;
 	*flight = (struct flight){.serial = store->serial, .call = call, .sent = monotonic_ms()};
 	flight->until = flight->sent + m->ms + GRACE_MS;
@@ -194,7 +260,7 @@ static int send_cancels(struct store *store) REQUIRES(&store->lock)
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && !err; i++) {
 		struct flight *flight = &store->flights[i];
 		struct worker_cancel m = {.head.serial = flight->serial};
-		if (!flight->is_over || flight->is_canceled || flight->is_watched)
+		if (!flight->is_over || flight->is_canceled)
 			continue;
 		flight->is_canceled = true;
 		err = worker_send(store->process.child.sock, &m.head, WORKER_CANCEL, -1);
@@ -203,14 +269,14 @@ static int send_cancels(struct store *store) REQUIRES(&store->lock)
 }
 
 /* Who only reads leaves nothing in a store, not even for a moment. */
-static bool wants_probe(const struct store *store)
+static bool wants_probe(const struct store *store) REQUIRES(&store->lock)
 {
 	return store->wants_abilities && !store->is_probing && !store->is_stopped &&
 	       store->breaker.state == BREAKER_CLOSED && monotonic_ms() >= store->probe_at;
 }
 
 /* So that objects of a server without conditions are written on none. */
-static bool waits_for_probe(const struct store *store, const struct store_call *call)
+static bool waits_for_probe(const struct store *store, const struct store_call *call) REQUIRES(&store->lock)
 {
 	return store->is_probing && call->message.operation == STORE_PUT &&
 	       call->message.condition == STORE_IF_ABSENT;
@@ -240,7 +306,7 @@ static int send_queued(struct store *store) REQUIRES(&store->lock)
 
 /* ---- Receiving ---- */
 
-static struct flight *find_flight(struct store *store, uint64_t serial)
+static struct flight *find_flight(struct store *store, uint64_t serial) REQUIRES(&store->lock)
 {
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
 		if (serial && store->flights[i].serial == serial)
@@ -252,38 +318,19 @@ static struct flight *find_flight(struct store *store, uint64_t serial)
 static void note_begun(struct store *store, struct flight *flight) REQUIRES(&store->lock)
 {
 	const int64_t now = monotonic_ms();
-	if (!flight->begun && now - flight->sent < LEASE_HEDGE_MS)
+	if (!flight->begun && now - flight->sent < STORE_OVERDUE_MS)
 		store->prompt = now;
 	flight->begun = true;
 }
 
-/*
- * With its size known, the limit is by that: once, or a process that was taken over would have no limit. More
- * than the client takes is refused by the process when it comes.
- */
 static int take_begun(struct store *store, struct flight *flight, uint64_t size) REQUIRES(&store->lock)
 {
-	struct store_call *call = flight->call;
 	if (flight->begun)
 		return -EPROTO;
 	note_begun(store, flight);
-	flight->is_watched = false;
-	if (!call)
-		return 0;
-	atomic_store(&call->begun, true);
-	call->body = size < call->message.size ? size : call->message.size;
-	if (size && !call->ms)
-		flight->until = monotonic_ms() + store_process_limit(&store->process, call->body) + GRACE_MS;
+	if (flight->call)
+		flight->call->body = size;
 	return 0;
-}
-
-/* Bytes of the body that was moved. */
-static uint64_t moved(const struct store_call *call, const struct worker_reply *m)
-{
-	const struct worker_request *request = &call->message;
-	if (request->operation == STORE_GET)
-		return call->body ? call->body : m->size;
-	return request->operation == STORE_PUT ? request->size : 0;
 }
 
 static bool is_possible(const struct worker_request *request, const struct worker_reply *m)
@@ -298,19 +345,14 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 	struct store_call *call = flight->call;
 	struct store_reply reply = {
 		.err = -m->error, .size = m->size, .now = m->now, .modified = m->modified};
-	int64_t took = monotonic_ms() - flight->sent;
 	if (call && !is_possible(&call->message, m))
 		return -EPROTO;
 	memcpy(reply.etag, m->etag, sizeof(reply.etag));
 	memcpy(reply.text, m->text, sizeof(reply.text));
 	if (store_is_answer(reply.err))
 		note_begun(store, flight);
-	if (call && !m->error)
-		store_process_note_rate(&store->process, moved(call, m), took);
 	if (call)
 		store_call_done(store, call, &reply, true);
-	else if (flight->is_watched)
-		store_note_left(store, flight->changes, reply.err, reply.text);
 	else if (flight->is_probe && !flight->is_over)
 		store_probe_done(store, reply.err, m->size == 1, reply.text);
 	*flight = (struct flight){0};
@@ -387,8 +429,6 @@ static void receive(struct store *store)
 /* When @flight is too late. */
 static int64_t due(const struct flight *flight)
 {
-	if (flight->is_watched)
-		return flight->sent + LEASE_HEDGE_MS;
 	if (flight->is_over)
 		return flight->until + STUCK_MS;
 	bool waits = flight->call && !flight->begun && flight->call->message.operation != STORE_PUT;
@@ -408,14 +448,6 @@ static void expire_queue(struct store *store, int64_t now) REQUIRES(&store->lock
 	}
 }
 
-static void end_watch(struct store *store, struct flight *flight, int64_t now) REQUIRES(&store->lock)
-{
-	flight->is_watched = false;
-	flight->until = now;
-	store_note_left(store, flight->changes,
-			store_is_too_slow(store, flight, now) ? -ETIMEDOUT : -ECANCELED, late);
-}
-
 /* Ends what is late. True if the process is stuck: it owes answers, and says nothing, or can take no more. */
 static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 {
@@ -423,8 +455,6 @@ static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 	expire_queue(store, now);
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
 		struct flight *flight = &store->flights[i];
-		if (flight->is_watched && store_is_overdue(flight, now))
-			end_watch(store, flight, now);
 		bool is_late = flight->serial && now > due(flight);
 		has_room |= !flight->serial || !flight->is_over || !is_late;
 		is_silent |= is_late && flight->is_over && store->process.heard <= flight->until;
@@ -443,7 +473,7 @@ static void earlier(int64_t *at, int64_t other)
 }
 
 /* How long there is nothing to do unless something happens, ms. */
-static int rest(const struct store *store, int64_t now)
+static int rest(const struct store *store, int64_t now) REQUIRES(&store->lock)
 {
 	int64_t at = now + (store->process.n_left ? REAP_MS : POLL_MAX_MS);
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
@@ -532,7 +562,7 @@ static bool step(struct store *store)
 		start_process(store);
 	else if (goes_on)
 		await(store, ms);
-	store_process_reap(&store->process);
+	reap(&store->process);
 	take_news(store);
 	return goes_on;
 }
@@ -546,6 +576,6 @@ void *store_loop(void *arg)
 	end_flights(store, -ECANCELED, canceled);
 	end_queue(store, -ECANCELED, canceled);
 	mutex_unlock(&store->lock);
-	store_process_end(&store->process, LAST_WAIT_MS);
+	end_process(&store->process, LAST_WAIT_MS);
 	return NULL;
 }

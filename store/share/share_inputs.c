@@ -211,7 +211,7 @@ int share_inputs_write(const struct share_place *place, struct span local, struc
 
 /* ---- Taking ---- */
 
-struct reading {
+struct inputs_reading {
 	const struct share_place *place;
 	int64_t age;
 	struct text_buf *inputs, *notes;
@@ -219,7 +219,7 @@ struct reading {
 	size_t n; /* neighbours that are there */
 };
 
-static int read_servers(struct reading *r, const char *seconds)
+static int read_servers(struct inputs_reading *r, const char *seconds)
 {
 	char *end;
 	unsigned long long whole = strtoull(seconds, &end, 10);
@@ -232,7 +232,7 @@ static int read_servers(struct reading *r, const char *seconds)
 	return 0;
 }
 
-static void note_used(struct reading *r, const struct neighbour *file)
+static void note_used(struct inputs_reading *r, const struct neighbour *file)
 {
 	char path[sizeof(PACKED) + PATH_MAX + PACKED_ENDING_SIZE];
 	snprintf(path, sizeof(path), "%s%s", file->path, file->ending);
@@ -240,7 +240,7 @@ static void note_used(struct reading *r, const struct neighbour *file)
 }
 
 /* Whether what is at @path is what @print says. */
-static int compare(struct reading *r, const char *print, const char *path)
+static int compare(struct inputs_reading *r, const char *print, const char *path)
 {
 	char here[FILE_PRINT_SIZE];
 	struct neighbour file;
@@ -259,7 +259,7 @@ static int compare(struct reading *r, const char *print, const char *path)
 	return err == -EPERM ? -ESTALE : err;
 }
 
-static int read_line(struct reading *r, char *line)
+static int read_line(struct inputs_reading *r, char *line)
 {
 	char path[sizeof(PACKED) + PATH_MAX];
 	char *name = strchr(line, ' ');
@@ -291,7 +291,7 @@ int share_inputs_read(const struct share_place *place, struct span portable, int
 {
 	char line[FILE_PRINT_SIZE + 32 + PATH_MAX];
 	const char *at = (const char *)portable.data, *end = at + portable.size;
-	struct reading r = {.place = place, .age = age, .inputs = ret_inputs, .notes = ret_notes};
+	struct inputs_reading r = {.place = place, .age = age, .inputs = ret_inputs, .notes = ret_notes};
 	int err = 0;
 	for (bool first = true; at < end && !err; first = false) {
 		at = next_line(at, end, line, sizeof(line));

@@ -1,7 +1,7 @@
 /*
  * engine.h - how a kind of store is read and written. In the child, "gsym worker store", only.
  *
- * Each engine has one struct engine for all threads of the child; transfers run on several at once, and
+ * Each engine opens one thing for all threads of the child; transfers run on several at once, and
  * block.
  *
  * A new engine is a file engine_NAME.c with a struct engine_type, its declaration here, a row of engines[] in
@@ -42,26 +42,26 @@ struct transfer {
 	struct store_reply reply; /* filled; err is that of the return value */
 };
 
-struct engine;
+/* A kind of engine; what it opens is its own. */
 struct engine_type {
 	const char *name;
 	/*
 	 * Before the sandbox: loads libraries. @options: the child's copy. 0; -ELIBACC if a library is not
 	 * there; -EINVAL.
 	 */
-	int (*open)(const struct store_options *options, struct engine **ret, struct gsym_diag *diag);
+	int (*open)(const struct store_options *options, void **ret, struct gsym_diag *diag);
 	/*
 	 * Returns and sets reply.err as of struct store_reply; the object, if there is one, is in
 	 * transfer->fd. A body that is larger than transfer->size is not received. -ESTALE: the engine is of
 	 * no use any more, and the process has to be started anew.
 	 */
-	int (*run)(struct engine *engine, struct transfer *transfer);
+	int (*run)(void *engine, struct transfer *transfer);
 	/*
 	 * Whether conditions hold: writes an object of a random name and deletes it. 1, 0, or a negative
 	 * errno if that could not be found out now.
 	 */
-	int (*probe)(struct engine *engine, struct transfer *transfer);
-	void (*close)(struct engine *engine);
+	int (*probe)(void *engine, struct transfer *transfer);
+	void (*close)(void *engine);
 };
 
 extern const struct engine_type directory_engine; /* engine_directory.c */

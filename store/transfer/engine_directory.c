@@ -38,7 +38,7 @@ enum {
 	TEMP_SIZE = 32,
 };
 
-struct engine {
+struct directory_store {
 	char *path;
 	int root;
 	dev_t dev; /* of the root */
@@ -48,7 +48,7 @@ struct engine {
 };
 
 struct directory_run {
-	struct engine *engine;
+	struct directory_store *engine;
 	struct transfer *transfer;
 	int64_t until; /* monotonic_ms() */
 };
@@ -92,7 +92,7 @@ static int check_limits(const struct directory_run *run)
 /* ---- The server's time ---- */
 
 /* @fd: a file that was just written. The server sets the time, and says which. */
-static int set_clock(struct engine *engine, int fd)
+static int set_clock(struct directory_store *engine, int fd)
 {
 	struct stat st;
 	if (futimens(fd, NULL) || fstat(fd, &st))
@@ -103,7 +103,7 @@ static int set_clock(struct engine *engine, int fd)
 }
 
 /* Seconds; 0: not known, as by a host that may not write, which has no leases either. */
-static int64_t server_now(const struct engine *engine)
+static int64_t server_now(const struct directory_store *engine)
 {
 	int64_t offset = atomic_load(&engine->clock_offset);
 	return offset ? (offset + monotonic_ms()) / 1000 : 0;
@@ -363,7 +363,7 @@ static int run_on_object(const struct directory_run *run)
  * Whether the directory is still at its path. Another may have been mounted there since, or have taken its
  * place: this process may not open it. What else stat(2) may say, the transfer is to find out.
  */
-static bool is_there(const struct engine *engine)
+static bool is_there(const struct directory_store *engine)
 {
 	struct stat st;
 	if (stat(engine->path, &st))
@@ -371,7 +371,7 @@ static bool is_there(const struct engine *engine)
 	return st.st_dev == engine->dev && st.st_ino == engine->ino;
 }
 
-static int run_transfer(struct engine *engine, struct transfer *transfer)
+static int run_transfer(void *engine, struct transfer *transfer)
 {
 	const struct directory_run run = {engine, transfer, monotonic_ms() + transfer->limits.whole};
 	struct store_reply *reply = &transfer->reply;
@@ -397,8 +397,9 @@ static int probe_links(int root, const char *temp, int fd)
 	return again == -EEXIST ? 1 : again;
 }
 
-static int probe(struct engine *engine, struct transfer *transfer)
+static int probe(void *opened, struct transfer *transfer)
 {
+	struct directory_store *engine = opened;
 	char temp[TEMP_SIZE];
 	(void)transfer;
 	int fd = make_temp(engine->root, temp);
@@ -411,15 +412,16 @@ static int probe(struct engine *engine, struct transfer *transfer)
 	return ret < 0 ? store_errno(ret) : ret;
 }
 
-static void close_engine(struct engine *engine)
+static void close_engine(void *opened)
 {
+	struct directory_store *engine = opened;
 	if (engine->root >= 0)
 		close(engine->root);
 	free(engine->path);
 	free(engine);
 }
 
-static int open_root(struct engine *engine, const char *path, struct gsym_diag *diag)
+static int open_root(struct directory_store *engine, const char *path, struct gsym_diag *diag)
 {
 	struct stat st;
 	engine->path = strdup(path);
@@ -435,9 +437,9 @@ static int open_root(struct engine *engine, const char *path, struct gsym_diag *
 	return 0;
 }
 
-static int open_engine(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
+static int open_engine(const struct store_options *options, void **ret, struct gsym_diag *diag)
 {
-	struct engine *engine = calloc(1, sizeof(*engine));
+	struct directory_store *engine = calloc(1, sizeof(*engine));
 	if (!engine)
 		return diag_set(diag, -ENOMEM, "no memory");
 	int err = open_root(engine, options->address, diag);

@@ -36,7 +36,7 @@ enum {
 	CHUNK = 64 * 1024,
 };
 
-struct engine {
+struct http_store {
 	struct http_client *client;
 	char *address;     /* that names follow, with a slash at its end */
 	char *bearer_file; /* or NULL */
@@ -45,7 +45,7 @@ struct engine {
 
 /* One transfer. */
 struct http_run {
-	struct engine *engine;
+	struct http_store *engine;
 	struct http_task task;
 	char authorization[sizeof("Bearer ") + BEARER_SIZE]; /* "": none */
 	struct s3_credentials credentials;
@@ -388,7 +388,7 @@ static int run_operation(struct http_run *run)
 	return -EINVAL;
 }
 
-static int begin_run(struct http_run *ret, struct engine *engine, struct transfer *transfer)
+static int begin_run(struct http_run *ret, struct http_store *engine, struct transfer *transfer)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->engine = engine;
@@ -403,7 +403,7 @@ static int end_run(struct http_run *run, int err)
 	return run->task.transfer->reply.err = err;
 }
 
-static int run_transfer(struct engine *engine, struct transfer *transfer)
+static int run_transfer(void *engine, struct transfer *transfer)
 {
 	struct http_run run;
 	int err = begin_run(&run, engine, transfer);
@@ -428,7 +428,7 @@ static int try_conditions(struct http_run *run)
 	return 1;
 }
 
-static int probe(struct engine *engine, struct transfer *transfer)
+static int probe(void *engine, struct transfer *transfer)
 {
 	struct http_run run;
 	char name[STORE_NAME_SIZE];
@@ -488,7 +488,7 @@ static size_t trimmed(const char *text)
 }
 
 /* ENDPOINT/BUCKET/PREFIX/ of "s3://BUCKET/PREFIX", which the client has checked. */
-static int set_bucket(struct engine *engine, const char *address, struct gsym_diag *diag)
+static int set_bucket(struct http_store *engine, const char *address, struct gsym_diag *diag)
 {
 	const char *variable = first_variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
 	const char *region = first_variable("AWS_REGION", "AWS_DEFAULT_REGION"), *place = address + 5;
@@ -511,8 +511,9 @@ static int set_bucket(struct engine *engine, const char *address, struct gsym_di
 	return -ENOMEM;
 }
 
-static void close_engine(struct engine *engine)
+static void close_engine(void *opened)
 {
+	struct http_store *engine = opened;
 	if (!engine)
 		return;
 	http_client_close(engine->client);
@@ -522,8 +523,8 @@ static void close_engine(struct engine *engine)
 }
 
 /* @err: of setting the place of @engine */
-static int open_client(struct engine *engine, int err, const struct store_options *options,
-		       struct engine **ret, struct gsym_diag *diag)
+static int open_client(struct http_store *engine, int err, const struct store_options *options, void **ret,
+		       struct gsym_diag *diag)
 {
 	if (!err)
 		err = http_client_open(options, &engine->client, diag);
@@ -534,9 +535,9 @@ static int open_client(struct engine *engine, int err, const struct store_option
 	return err;
 }
 
-static int open_http(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
+static int open_http(const struct store_options *options, void **ret, struct gsym_diag *diag)
 {
-	struct engine *engine = calloc(1, sizeof(*engine));
+	struct http_store *engine = calloc(1, sizeof(*engine));
 	int err = 0;
 	if (!engine)
 		return -ENOMEM;
@@ -549,11 +550,11 @@ static int open_http(const struct store_options *options, struct engine **ret, s
 	return open_client(engine, err, options, ret, diag);
 }
 
-static int open_s3(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
+static int open_s3(const struct store_options *options, void **ret, struct gsym_diag *diag)
 {
 	if (!sodium_library(diag))
 		return -ELIBACC;
-	struct engine *engine = calloc(1, sizeof(*engine));
+	struct http_store *engine = calloc(1, sizeof(*engine));
 	return engine ? open_client(engine, set_bucket(engine, options->address, diag), options, ret, diag)
 		      : -ENOMEM;
 }

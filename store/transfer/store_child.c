@@ -39,7 +39,8 @@ static const struct engine_type *const engines[] = {
 struct transfer_job {
 	struct service *service; /* borrowed */
 	pthread_t thread;
-	bool has_thread, is_busy; /* the second guarded by service.lock */
+	bool has_thread;
+	bool is_busy; /* guarded by service.lock; what follows belongs to the thread while it is */
 	atomic_bool is_canceled;
 	struct worker_request request;
 	int fd; /* or -1; owned */
@@ -47,11 +48,11 @@ struct transfer_job {
 
 struct service {
 	const struct engine_type *type;
-	struct engine *engine;
+	void *engine;
 	struct mutex lock;
 	pthread_cond_t changed; /* a job is busy */
-	bool is_ending;
-	struct transfer_job jobs[WORKER_STORE_TRANSFERS];
+	bool is_ending GUARDED_BY(&lock);
+	struct transfer_job jobs[WORKER_STORE_TRANSFERS]; /* see there what is guarded */
 };
 
 /* ---- One transfer ---- */

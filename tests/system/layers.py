@@ -39,19 +39,6 @@ TABLES = {
     "log/engine/filter": "the table of reports that are held: a row for each",
     "log/engine/line_frames": "the table of log formats: a row for each",
 }
-# Circles of uses that are not opened yet.
-CIRCLES = {
-    ("store/client/store_client", "store/client/store_loop"): "the loop ends calls of the client",
-}
-# Tags that stand twice, and why.
-SAME_TAG = {
-    "enum call_state": "a call of the store and one of FUSE",
-    "struct copying": "local to files of the store, as those below",
-    "struct engine": "",
-    "struct reading": "",
-    "struct verification": "",
-}
-
 
 def read_table(path):
     """{room: rooms that its row names}, in the order of the table."""
@@ -210,7 +197,7 @@ def check_names(tree, complaints):
         if len(found) > 1 and name not in SAME_NAME:
             complaints.append(f"files called {name} in {', '.join(sorted(found))}")
     for tag, paths in sorted(tags.items()):
-        if len(paths) > 1 and tag not in SAME_TAG:
+        if len(paths) > 1:
             complaints.append(f"{tag} in {', '.join(paths)}: a tag is used once in the tree")
 
 
@@ -242,9 +229,8 @@ def check_circles(rows, includes, uses, complaints):
             complaints.append("rooms include one another in a circle: " + " ".join(group))
     for verb, graph in (("include", includes), ("use", uses)):
         for group in circles(graph):
-            if tuple(group) not in CIRCLES:
-                why = "; ".join(shortest_circle(graph, group))
-                complaints.append(f"modules {verb} one another in a circle: {' '.join(group)}: {why}")
+            why = "; ".join(shortest_circle(graph, group))
+            complaints.append(f"modules {verb} one another in a circle: {' '.join(group)}: {why}")
 
 
 def check_rooms(root, rows, complaints):

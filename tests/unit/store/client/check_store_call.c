@@ -208,14 +208,6 @@ TEST(one_that_decides)
 		end(STORE_GET, meanings[i].err, 0, true);
 		expect_tried(meanings[i].says, strerror(-meanings[i].err));
 		again();
-		/* The same when its caller has left. */
-		try_once();
-		mutex_lock(&store.lock);
-		store_note_left(&store, 5, meanings[i].err, "words");
-		mutex_unlock(&store.lock);
-		expect_tried(meanings[i].says, "words");
-		assert_int_equal(store.n_calls, 3);
-		again();
 		/* It says nothing, or of another time. */
 		try_once();
 		end(STORE_GET, meanings[i].err, 0, false);

@@ -17,7 +17,6 @@
 #include "work/os/monotonic.h"
 #include "store/client/lease.h"
 #include "store/client/store_call.h"
-#include "store/client/store_process.h"
 #include "gsym/base/vec.h"
 
 /* Polls that do not wait, of all threads. */
@@ -103,7 +102,6 @@ TEST(killed)
 	int fd = file_of("", 0);
 	pid_t pid = open_stopped(&f);
 	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
-	assert_false(store_has_begun(calls[0]));
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		assert_int_equal(result(calls[i]), -EREMOTEIO);
@@ -283,31 +281,6 @@ TEST(overdue)
 	fixture_close(&f);
 }
 
-/* The same if they do not wait for so long: the server has its time all the same. */
-TEST(cut_short)
-{
-	struct fixture f;
-	int fd = file_of("", 0);
-	char text[400];
-	pid_t pid = open_stopped(&f);
-	/* One after the other; more than three if it takes this machine longer to find them overdue. */
-	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS && store_is_up(f.store); i++) {
-		struct store_call *call;
-		begin_and_send(f.store, fd, &call, 1);
-		store_call_end(call);
-		poll(NULL, 0, 2 * LEASE_HEDGE_MS);
-	}
-	for (int64_t until = monotonic_ms() + SOON_MS; store_is_up(f.store);) {
-		assert_true(monotonic_ms() < until);
-		poll(NULL, 0, 1);
-	}
-	store_describe_breaker(f.store, text, sizeof(text));
-	assert_non_null(strstr(text, "no answer in time"));
-	assert_int_equal(kill(pid, SIGCONT), 0);
-	close(fd);
-	fixture_close(&f);
-}
-
 /* Those that a server has at the same time are one failure, however many they are. */
 TEST(overdue_together)
 {
@@ -332,16 +305,16 @@ TEST(overdue_together)
 TEST(busy)
 {
 	struct store store = {.prompt = 0};
-	struct flight early = {.sent = 1000}, next = {.sent = 1000 + LEASE_HEDGE_MS};
+	struct flight early = {.sent = 1000}, next = {.sent = 1000 + STORE_OVERDUE_MS};
 	mutex_init(&store.lock, LOCK_STORE);
 	mutex_lock(&store.lock);
 	store.prompt = 1001;
-	assert_false(store_is_too_slow(&store, &early, 1000 + LEASE_HEDGE_MS));
-	assert_true(store_is_too_slow(&store, &early, 1001 + LEASE_HEDGE_MS));
-	assert_false(store_is_too_slow(&store, &early, 1002 + LEASE_HEDGE_MS));
-	assert_false(store_is_too_slow(&store, &next, 1000 + 2 * LEASE_HEDGE_MS)); /* sent before that */
-	next.sent = 1001 + LEASE_HEDGE_MS;
-	assert_true(store_is_too_slow(&store, &next, 1001 + 2 * LEASE_HEDGE_MS));
+	assert_false(store_is_too_slow(&store, &early, 1000 + STORE_OVERDUE_MS));
+	assert_true(store_is_too_slow(&store, &early, 1001 + STORE_OVERDUE_MS));
+	assert_false(store_is_too_slow(&store, &early, 1002 + STORE_OVERDUE_MS));
+	assert_false(store_is_too_slow(&store, &next, 1000 + 2 * STORE_OVERDUE_MS)); /* sent before that */
+	next.sent = 1001 + STORE_OVERDUE_MS;
+	assert_true(store_is_too_slow(&store, &next, 1001 + 2 * STORE_OVERDUE_MS));
 	mutex_unlock(&store.lock);
 	mutex_destroy(&store.lock);
 }
@@ -421,26 +394,6 @@ TEST(directory_changes)
 	assert_int_equal(chmod(f.directory, 0700), 0);
 	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
 	fixture_close(&f);
-}
-
-/* How long a transfer may take depends on its size, and on how fast others were. */
-TEST(rates)
-{
-	struct store_process process = {.rate = 0};
-	const uint64_t mb = 1 << 20;
-	assert_int_equal(store_process_limit(&process, 0), 10000);
-	assert_int_equal(store_process_limit(&process, UINT64_MAX), 600000);
-	assert_in_range(store_process_limit(&process, mb), 10001, 60000); /* until something is known */
-	store_process_note_rate(&process, 100, 1000);                     /* too small to say anything */
-	assert_true(process.rate == 0);
-	store_process_note_rate(&process, 100 * mb, 1000);
-	assert_int_equal(store_process_limit(&process, mb), 10000);
-	assert_in_range(store_process_limit(&process, 1000 * mb), 39000, 41000); /* four times 10 s */
-	for (unsigned i = 0; i < 100; i++)
-		store_process_note_rate(&process, mb, 1000);
-	assert_in_range(store_process_limit(&process, 100 * mb), 399000, 401000);
-	store_process_note_rate(&process, mb, 0);
-	assert_true(process.rate > 0);
 }
 
 int main(int argc, char **argv)

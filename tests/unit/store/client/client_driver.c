@@ -116,7 +116,7 @@ static void run_once(struct store *store, char **args)
 	int64_t until = monotonic_ms() + (settings.cancel ? settings.cancel : HANG_MS);
 	if (call && !store_wait(call, until, &reply))
 		reply.err = -ECANCELED;
-	print_reply(&reply, call && store_has_begun(call));
+	print_reply(&reply, !reply.err && request.operation == STORE_GET);
 	store_call_end(call);
 	if (request.fd >= 0)
 		close(request.fd);

@@ -194,7 +194,7 @@ ENGINE_TEST(replaced)
 
 static void refuse(const char *path, int err, const char *reason)
 {
-	struct engine *none = NULL;
+	void *none = NULL;
 	struct gsym_diag diag = {""};
 	const long n_live = count_live();
 	assert_int_equal(directory_engine.open(&(const struct store_options){.address = path}, &none, &diag),

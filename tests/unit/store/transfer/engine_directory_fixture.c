@@ -10,7 +10,7 @@
 
 enum { FILE_MIN = 20, RECEIVED_MAX = 1 << 20 };
 
-struct engine *engine;
+void *engine;
 atomic_bool is_canceled;
 unsigned n_begun;
 uint64_t begun_size;

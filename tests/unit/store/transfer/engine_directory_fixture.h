@@ -11,7 +11,7 @@ enum {
 	DAY = 24 * 3600,
 };
 
-extern struct engine *engine;
+extern void *engine;
 extern atomic_bool is_canceled;
 extern unsigned n_begun; /* of the last transfer, and the size that it said */
 extern uint64_t begun_size;

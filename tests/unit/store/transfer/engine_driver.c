@@ -164,7 +164,7 @@ static void set_file_of(struct transfer *transfer, const char *path)
 	transfer->size = is_put ? (uint64_t)st.st_size : settings.max;
 }
 
-static int run_once(const struct engine_type *type, struct engine *engine, char **args)
+static int run_once(const struct engine_type *type, void *engine, char **args)
 {
 	unsigned n_begun = 0;
 	struct transfer transfer = {.condition = settings.condition,
@@ -193,7 +193,7 @@ static int run_once(const struct engine_type *type, struct engine *engine, char 
 
 struct work {
 	const struct engine_type *type;
-	struct engine *engine;
+	void *engine;
 	char **args; /* after the address, of several operations with "--" between them */
 };
 
@@ -226,7 +226,7 @@ static void run_threads(struct work *work)
 int main(int argc, char **argv)
 {
 	struct gsym_diag diag = {0};
-	struct engine *engine = NULL;
+	void *engine = NULL;
 	pthread_t thread;
 	parse(argc, argv);
 	if (argc - optind < 2)

@@ -227,7 +227,7 @@ long count_live(void)
 
 /* ---- One engine ---- */
 
-struct engine *engine;
+void *engine;
 static const struct engine_type *engine_type;
 static const atomic_bool not_canceled;
 static FILE *file; /* of the transfer */

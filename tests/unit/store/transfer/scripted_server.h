@@ -60,7 +60,7 @@ long count_live(void);          /* allocations that were not freed */
 
 /* ---- One engine ---- */
 
-extern struct engine *engine;
+extern void *engine;
 
 /* Forgets what the server was told; its address is http://h/s/. */
 void reset_server(void);

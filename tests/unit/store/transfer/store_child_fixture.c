@@ -44,8 +44,7 @@ static const char *text_of(const char *text)
 	return text ? text : "-";
 }
 
-static int open_engine(const char *name, const struct store_options *o, struct engine **ret,
-		       struct gsym_diag *diag)
+static int open_engine(const char *name, const struct store_options *o, void **ret, struct gsym_diag *diag)
 {
 	note(" %s", name);
 	if (with.open_err == -EBADMSG)
@@ -53,21 +52,21 @@ static int open_engine(const char *name, const struct store_options *o, struct e
 	diag_set(diag, 0, "%s %s %s %s %s %s", o->address, text_of(o->bearer_file), text_of(o->netrc_file),
 		 text_of(o->cert_file), text_of(o->key_file), text_of(o->ca_file));
 	if (!with.open_err)
-		*ret = (struct engine *)&with;
+		*ret = (void *)&with;
 	return with.open_err;
 }
 
-static int open_directory(const struct store_options *o, struct engine **ret, struct gsym_diag *diag)
+static int open_directory(const struct store_options *o, void **ret, struct gsym_diag *diag)
 {
 	return open_engine("directory", o, ret, diag);
 }
 
-static int open_http(const struct store_options *o, struct engine **ret, struct gsym_diag *diag)
+static int open_http(const struct store_options *o, void **ret, struct gsym_diag *diag)
 {
 	return open_engine("http", o, ret, diag);
 }
 
-static int open_s3(const struct store_options *o, struct engine **ret, struct gsym_diag *diag)
+static int open_s3(const struct store_options *o, void **ret, struct gsym_diag *diag)
 {
 	return open_engine("s3", o, ret, diag);
 }
@@ -127,7 +126,7 @@ static int act(struct transfer *t)
 	return 0;
 }
 
-static int run(struct engine *engine, struct transfer *transfer)
+static int run(void *engine, struct transfer *transfer)
 {
 	if ((void *)engine != &with || holds_mutex)
 		return -EINVAL;
@@ -137,7 +136,7 @@ static int run(struct engine *engine, struct transfer *transfer)
 	return err;
 }
 
-static int probe(struct engine *engine, struct transfer *t)
+static int probe(void *engine, struct transfer *t)
 {
 	if ((void *)engine != &with)
 		return -EINVAL;
@@ -145,7 +144,7 @@ static int probe(struct engine *engine, struct transfer *t)
 	return strcmp(t->name, "yes") == 0 ? 1 : strcmp(t->name, "no") == 0 ? 0 : -EIO;
 }
 
-static void close_engine(struct engine *engine)
+static void close_engine(void *engine)
 {
 	n_closed += (void *)engine == &with;
 	if (atomic_load(&n_under_way))
