@@ -61,6 +61,18 @@ static bool from_perf(const struct filter_images *images, const struct filter_im
 }
 
 /*
+ * The stacks that BPF programs collect have build ids and offsets in the file (struct bpf_stack_build_id), as
+ * lines of the same look have link-time addresses.
+ */
+static uint64_t from_bpf(const struct filter_images *images, const struct filter_image *image,
+			 uint64_t number)
+{
+	uint64_t address;
+	return from_file(images, image, number, &address) && is_in_function(image, address) ? address
+											    : number;
+}
+
+/*
  * Segments tell not whether they are code, but the functions in them do. The size in memory has to be that of
  * the segment, which also shows most other builds.
  */
@@ -95,6 +107,7 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 	case FRAME_LINK: *ret = frame->address; return true;
 	case FRAME_RVA: return !__builtin_add_overflow(frame->address, image->base, ret);
 	case FRAME_FILE: return from_file(images, image, frame->address, ret);
+	case FRAME_BPF: *ret = from_bpf(images, image, frame->address); return true;
 	case FRAME_PERF: return from_perf(images, image, frame, ret);
 	case FRAME_CODE: break;
 	}

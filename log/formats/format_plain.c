@@ -1,10 +1,13 @@
 /*
  * format_plain.c - an image and an address in it, anywhere in a line: "<id>+0x11cc", relative to the load
  * address, or "<id> 0x4011cc", a link-time address. With only a number before it, it is a frame of a stack,
- * and a return address unless the number is 0.
+ * and a return address unless the number is 0. Alone in a line, "<40 digits> 0x11cc" is a frame of a stack
+ * that a BPF program collected, as bpftrace and bcc print it.
  */
 #include "log/line/log_format.h"
 #include "log/line/source_position.h"
+
+enum { BPF_ID_DIGITS = 40 };
 
 static bool is_id(char c)
 {
@@ -28,6 +31,15 @@ static bool parse_number(struct text_scan line, const char *to, uint64_t *ret)
 	return true;
 }
 
+/* Whether nothing is around the id [@from, @to) of 20 bytes, and the address that ends at @end. */
+static bool is_bpf(struct text_scan line, const char *from, const char *to, const char *end)
+{
+	struct text_scan before = scan_from(line.at, from), after = scan_from(end, line.end);
+	scan_blanks(&before);
+	scan_blanks(&after);
+	return to - from == BPF_ID_DIGITS && before.at == before.end && after.at == after.end;
+}
+
 static bool parse_plain(struct text_scan line, const char *from, const char *to, struct log_frame *ret)
 {
 	struct text_scan s = scan_from(to, line.end);
@@ -42,6 +54,11 @@ static bool parse_plain(struct text_scan line, const char *from, const char *to,
 	ret->has_number = parse_number(line, from, &number);
 	ret->number = (uint32_t)number;
 	ret->kind = number ? PC_RETURN : PC_EXACT;
+	if (ret->space == FRAME_LINK && is_bpf(line, from, to, s.at)) {
+		ret->space = FRAME_BPF;
+		ret->kind = PC_RETURN;
+		ret->first_exact = true;
+	}
 	ret->from = ret->to = (uint32_t)(s.at - line.at);
 	return true;
 }

@@ -27,6 +27,7 @@ enum frame_space {
 	FRAME_LINK,    /* nothing: a link-time address */
 	FRAME_RVA,     /* the load address of the module */
 	FRAME_FILE,    /* the beginning of the module's file */
+	FRAME_BPF,     /* FRAME_FILE where that is in a function, else FRAME_LINK */
 	FRAME_PERF,    /* either of FRAME_FILE and FRAME_LINK, or the offset @mapped in the file */
 	FRAME_CODE,    /* the beginning of its code in memory, mapped in one piece of @code_size bytes */
 	FRAME_NAME,    /* the symbol in the line */

@@ -81,6 +81,21 @@ TEST(of_perf)
 	source_drop(&source);
 }
 
+/* An offset in the file, where a function is there, and else a link-time address. */
+TEST(of_bpf)
+{
+	static const struct filter_segment low[] = {{0x400, BASE, 0x300}, {0}};
+	static const struct filter_segment moved[] = {{ONE, TWIN, 0x300}, {0}};
+	struct source source;
+	source_make(&source);
+	assert_int_equal(address_of(&source, low, FRAME(FRAME_BPF, 0x444)), ONE + 4);
+	assert_int_equal(address_of(&source, low, FRAME(FRAME_BPF, ONE + 4)), ONE + 4);
+	assert_int_equal(address_of(&source, moved, FRAME(FRAME_BPF, ONE + 4)), TWIN + 4);
+	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_BPF, ONE + 4)), ONE + 4);
+	assert_false(image_address_needs_segments(FRAME_BPF));
+	source_drop(&source);
+}
+
 /* By the size of its mapping, for each size of pages. */
 TEST(of_code)
 {

@@ -42,8 +42,8 @@ static void describe_number(struct text_buf *out, const char *what, uint64_t val
 /* "{what the answer replaces} rva 10 exact #1 of module=id" */
 static void describe_frame(struct text_buf *out, const char *line, const struct log_frame *f)
 {
-	static const char *const spaces[] = {" link ", " rva ",  " file ",   " perf ",
-					     " code ", " name ", " mangled "};
+	static const char *const spaces[] = {" link ", " rva ",  " file ", " bpf ",
+					     " perf ", " code ", " name ", " mangled "};
 	static const char *const kinds[] = {" exact", " return", " adjusted"};
 	static const char *const styles[] = {" apple",   " kernel",    " sanitizer", " threads", " summary",
 					     " android", " coredump",  " backtrace", " pc",      " symbol",
