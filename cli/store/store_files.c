@@ -20,7 +20,7 @@
 #include "work/cache/cache_dir.h"
 #include "cli/command/message.h"
 #include "cli/store/store_command.h"
-#include "store/client/store_directory.h"
+#include "store/client/store_address.h"
 #include "gsym/base/diag.h"
 
 enum {

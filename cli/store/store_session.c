@@ -6,32 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "cli/command/message.h"
-#include "work/run/defaults.h"
 #include "gsym/base/diag.h"
-#include "gsym/base/vec.h"
+#include "gsym/base/ascii.h"
 
-enum { WAIT_MS = 3600 * 1000 /* limits of the transfer end it long before */ };
-
-/* Bytes, decompressed: what a daemon with a cache of the default size takes. */
-static const uint64_t object_most = (uint64_t)CACHE_GIB_DEFAULT << 30;
-static const char program[] = "/proc/self/exe";
-
-void session_store_options(const char *address, const struct session_options *options,
-			   struct store_options *ret)
-{
-	*ret = (struct store_options){
-		.address = address,
-		.bearer_file = options->bearer_file,
-		.netrc_file = options->netrc_file,
-		.cert_file = options->cert_file,
-		.key_file = options->key_file,
-		.ca_file = options->ca_file,
-	};
-}
+enum { STORE_WAIT_MS = 600 * 1000 /* before a conversion is begun: here, no answer waits for it */ };
 
 int session_refuse(const struct gsym_diag *diag)
 {
@@ -51,35 +32,37 @@ char *session_address(const char *given)
 int session_open(struct store_session *session, const char *address, const struct session_options *options)
 {
 	struct gsym_diag diag = {""};
-	struct store_options store;
-	*session = (struct store_session){.stop_fd = eventfd(0, EFD_CLOEXEC)};
-	if (session->stop_fd < 0)
-		return fail(address, -errno, NULL);
+	*session = (struct store_session){.log = {.most = LOG_LEVEL_WARNING, .program = "gsym"}};
+	int err = stop_signals_block(&session->signals);
+	if (err)
+		return fail(address, err, NULL);
 	session->address = session_address(address);
 	if (!session->address)
 		return fail(address, -ENOMEM, NULL);
-	int err = trust_open(options->sign_key, options->trusted_keys, &session->trust, &diag);
-	if (err)
-		return session_refuse(&diag);
-	session_store_options(session->address, options, &store);
-	err = store_open(&store, program, session->stop_fd, &session->log, &session->counters,
-			 &session->store, &diag);
+	const struct share_options share = {
+		.store =
+			{
+				.address = session->address,
+				.bearer_file = options->bearer_file,
+				.netrc_file = options->netrc_file,
+				.cert_file = options->cert_file,
+				.key_file = options->key_file,
+				.ca_file = options->ca_file,
+			},
+		.sign_key = options->sign_key,
+		.trusted_keys = options->trusted_keys,
+		.wait_ms = STORE_WAIT_MS,
+	};
+	err = share_open(&share, "/proc/self/exe", session->signals.fd, NULL, &session->log, &session->share,
+			 &diag);
 	return err ? session_refuse(&diag) : STATUS_OK;
 }
 
 void session_close(struct store_session *session)
 {
-	store_close(session->store);
-	trust_close(session->trust);
+	share_close(session->share);
 	free(session->address);
-	if (session->stop_fd >= 0)
-		close(session->stop_fd);
-}
-
-int session_do(struct store_session *session, struct store_request *request, struct store_reply *ret)
-{
-	store_do(session->store, request, WAIT_MS, ret);
-	return ret->err;
+	stop_signals_restore(&session->signals);
 }
 
 static const char *why(int err)
@@ -100,24 +83,9 @@ int session_report(int err, const struct store_reply *reply, struct gsym_diag *d
 	return diag_set(diag, err, "%s", text);
 }
 
-int session_take(struct store_session *session, const struct store_key *key, int fd,
-		 struct object_trailer *ret, struct gsym_diag *diag)
-{
-	char name[STORE_NAME_SIZE];
-	struct store_reply reply = {0};
-	store_name(key, STORE_CONVERSION, name);
-	struct store_request request = {
-		.operation = STORE_GET, .name = name, .fd = fd, .size = object_most, .object = true};
-	int err = session_do(session, &request, &reply);
-	if (err)
-		return session_report(err, &reply, diag);
-	return object_check(fd, reply.size, key, session->trust, ret, diag);
-}
-
 void session_key_text(const struct store_key *key, char ret[static KEY_TEXT_SIZE])
 {
-	for (size_t i = 0; i < STORE_DIGEST; i++)
-		snprintf(ret + 2 * i, 3, "%02x", key->digest[i]);
+	hex_write(ret, key->digest, STORE_DIGEST);
 }
 
 int session_temp(void)

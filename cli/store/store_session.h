@@ -3,9 +3,9 @@
 #define CLI_STORE_STORE_SESSION_H
 
 #include "cli/command/cli_options.h"
-#include "store/client/store.h"
+#include "cli/command/stop_signals.h"
 #include "store/client/store_object.h"
-#include "store/client/store_trust.h"
+#include "store/share/share.h"
 
 /* How a store is used; NULL: not set. */
 struct session_options {
@@ -45,10 +45,6 @@ static inline const char *session_secret(const struct session_options *options)
 				     : NULL;
 }
 
-/* Converts the options; @ret borrows from @options. */
-void session_store_options(const char *address, const struct session_options *options,
-			   struct store_options *ret);
-
 /*
  * The address as store_open() takes it: a relative path becomes an absolute one. NULL without memory; the
  * caller's to free.
@@ -57,11 +53,9 @@ char *session_address(const char *given);
 
 struct store_session {
 	char *address;
-	int stop_fd;
+	struct stop_signals signals; /* blocked while it is open */
 	struct log log;
-	struct store *store;
-	struct store_trust *trust;
-	struct store_counters counters;
+	struct share *share;
 };
 
 /* STATUS_OK, or a status after a message. To be closed in any case. */
@@ -70,16 +64,6 @@ void session_close(struct store_session *session);
 
 /* Prints why a store cannot be used, which names the store or a file of keys. Returns STATUS_FAILED. */
 int session_refuse(const struct gsym_diag *diag);
-
-/* Runs @request, for as long as it takes. Returns ret->err. */
-int session_do(struct store_session *session, struct store_request *request, struct store_reply *ret);
-
-/*
- * Takes the object of @key into @fd, and checks it. 0; or as of struct store_reply and object_check(), with
- * the reason in @diag.
- */
-int session_take(struct store_session *session, const struct store_key *key, int fd,
-		 struct object_trailer *ret, struct gsym_diag *diag);
 
 /* Whether @err says that the object is bad, rather than that the store could not be asked. */
 static inline bool session_is_bad(int err)

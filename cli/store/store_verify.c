@@ -37,7 +37,10 @@ static int verify_key(struct store_verification *v, const struct store_key *key,
 	char text[KEY_TEXT_SIZE];
 	if (ftruncate(v->fd, 0))
 		return fail("temporary file", -errno, NULL);
-	int err = session_take(v->session, key, v->fd, &trailer, &diag);
+	struct store_reply reply = {0};
+	int err = share_get(v->session->share, key, v->fd, &reply, &trailer, &diag);
+	if (reply.err)
+		session_report(err, &reply, &diag);
 	if (err == -ENOENT && listed)
 		return STATUS_OK;
 	session_key_text(key, text);
@@ -58,8 +61,7 @@ static int verify_keys(struct store_verification *v, bool listed)
 			return STATUS_FAILED;
 		missing += !listed && v->good + v->bad == before;
 	}
-	printf("%s: %lu objects verified, %lu bad\n", store_title(v->session->store), v->good + v->bad,
-	       v->bad);
+	printf("%s: %lu objects verified, %lu bad\n", v->session->address, v->good + v->bad, v->bad);
 	return v->bad || missing ? STATUS_FAILED : STATUS_OK;
 }
 

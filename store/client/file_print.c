@@ -10,6 +10,7 @@
 
 #include "work/cache/sampled_hash.h"
 #include "store/client/sodium.h"
+#include "gsym/base/ascii.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
 
@@ -42,8 +43,7 @@ static int print_whole(int fd, uint64_t size, char ret[static FILE_PRINT_SIZE])
 	}
 	sodium->blake2b_final(&state, digest, sizeof(digest));
 	*ret = 'b';
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(ret + 1 + 2 * i, 3, "%02x", digest[i]);
+	hex_write(ret + 1, digest, sizeof(digest));
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* store_address.h - where a store is: what its options may say. */
+/* store_address.h - where a store is: what its options may say, and whose its directory is. */
 #ifndef STORE_CLIENT_STORE_ADDRESS_H
 #define STORE_CLIENT_STORE_ADDRESS_H
 
@@ -18,5 +18,18 @@ int store_options_check(const struct store_options *options, struct gsym_diag *d
 
 /* Warns of files with secrets that other users can read. Those that are not there, requests will name. */
 void store_options_warn(const struct store_options *options, const struct log *log);
+
+/*
+ * Opens the directory of a store. A descriptor; -EPERM if a user other than ours or root owns it or may write
+ * there: he could forge the answers of all hosts; or the errno of open(2).
+ */
+int store_directory_open(const char *path, struct gsym_diag *diag);
+
+/*
+ * Whether it can be opened so. But a file server that does not answer within two seconds is not waited for:
+ * 0, and the process of the store checks it when it opens it. A fork(2) looks, so that nothing but that
+ * hangs.
+ */
+int store_directory_check(const char *path, const struct log *log, struct gsym_diag *diag);
 
 #endif

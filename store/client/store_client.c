@@ -13,7 +13,6 @@
 #include "work/os/thread.h"
 #include "store/client/store_address.h"
 #include "store/client/store_call.h"
-#include "store/client/store_directory.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"

@@ -7,6 +7,7 @@
 #include "work/cache/cache_key.h"
 #include "work/types/convert_revision.h"
 #include "store/client/sodium.h"
+#include "gsym/base/ascii.h"
 #include "gsym/base/escape.h"
 
 #define DIRECTORY      "gsymfs1/"
@@ -82,16 +83,9 @@ int store_key_make(const struct store_facts *facts, struct store_key *ret)
 void store_name(const struct store_key *key, enum store_kind kind, char ret[static STORE_NAME_SIZE])
 {
 	char digits[DIGITS + 1];
-	for (size_t i = 0; i < STORE_DIGEST; i++)
-		snprintf(digits + 2 * i, 3, "%02x", key->digest[i]);
+	hex_write(digits, key->digest, STORE_DIGEST);
 	snprintf(ret, STORE_NAME_SIZE, DIRECTORY "%.2s/%s%s", digits, digits,
 		 kind == STORE_LEASE ? LEASE_END : CONVERSION_END);
-}
-
-/* The value of a digit of a name, which are of lower case; -1: it is none. */
-static int digit_value(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 bool store_name_parse(const char *name, struct store_key *ret)
@@ -102,7 +96,7 @@ bool store_name_parse(const char *name, struct store_key *ret)
 	if (strnlen(name, skipped + DIGITS) < skipped + DIGITS)
 		return false;
 	for (size_t i = 0; i < STORE_DIGEST; i++) {
-		int high = digit_value(name[skipped + 2 * i]), low = digit_value(name[skipped + 2 * i + 1]);
+		int high = hex_value(name[skipped + 2 * i]), low = hex_value(name[skipped + 2 * i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		key.digest[i] = (uint8_t)(high << 4 | low);

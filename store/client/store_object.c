@@ -10,6 +10,7 @@
 
 #include "store/client/sodium.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
 
@@ -218,113 +219,74 @@ int object_write(int fd, const struct store_key *key, enum object_kind kind, str
 
 /* ---- Decompressing ---- */
 
-struct inflation {
-	int from, to;
-	uint64_t in_size, size; /* of the frame, and of the payload */
-	uint64_t in_off, off;
-	uint8_t *in_block, *block;
-	ZSTD_DCtx *context;
-	bool ended; /* the frame */
-};
-
-static void inflation_deinit(struct inflation *z)
+static void free_decompressor(ZSTD_DCtx **context)
 {
-	ZSTD_freeDCtx(z->context);
-	free(z->in_block);
-	free(z->block);
-	if (z->from >= 0)
-		close(z->from);
-}
-
-/* Copies the frame into memory: the file is going to hold what was in it. */
-static int copy_frame(struct inflation *z)
-{
-	for (uint64_t off = 0; off < z->in_size;) {
-		size_t n = z->in_size - off < BLOCK ? (size_t)(z->in_size - off) : BLOCK;
-		int err = read_all(z->to, z->block, n, (off_t)off);
-		if (!err)
-			err = write_all(z->from, z->block, n, (off_t)off);
-		if (err)
-			return err;
-		off += n;
-	}
-	return 0;
-}
-
-static int inflation_init(struct inflation *z, int fd, const struct object_trailer *t)
-{
-	*z = (struct inflation){.from = memfd_create("gsym-object", MFD_CLOEXEC),
-				.to = fd,
-				.in_size = t->stored_size,
-				.size = t->size,
-				.in_block = malloc(BLOCK),
-				.block = malloc(BLOCK),
-				.context = ZSTD_createDCtx()};
-	if (z->from < 0)
-		return -errno;
-	if (!z->in_block || !z->block || !z->context)
-		return -ENOMEM;
-	ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
-	return copy_frame(z);
+	ZSTD_freeDCtx(*context);
 }
 
 /* One frame, which is no skippable one, that says how much is in it. */
-static int check_header(struct inflation *z, struct gsym_diag *diag)
+static int check_header(struct span frame, uint64_t size, struct gsym_diag *diag)
 {
-	uint8_t head[18]; /* of a frame, at most */
-	size_t n = z->in_size < sizeof(head) ? (size_t)z->in_size : sizeof(head);
-	int err = read_all(z->from, head, n, 0);
-	if (err)
-		return diag_set(diag, err, "cannot read: %s", strerror(-err));
-	if (n < 4 || load32(head, false) != FRAME_MAGIC || ZSTD_getFrameContentSize(head, n) != z->size)
+	if (frame.size < 4 || load32(frame.data, false) != FRAME_MAGIC ||
+	    ZSTD_getFrameContentSize(frame.data, frame.size) != size)
 		return diag_set(diag, -EBADMSG, "damaged: no zstd frame of %llu bytes",
-				(unsigned long long)z->size);
+				(unsigned long long)size);
 	return 0;
 }
 
-/* Writes what a block of input gives. */
-static int inflate_block(struct inflation *z, size_t n, struct gsym_diag *diag)
+/* Writes what is in @frame, which is @size bytes, to @fd. */
+static int inflate_frame(struct span frame, int fd, uint64_t size, struct gsym_diag *diag)
 {
-	ZSTD_inBuffer in = {z->in_block, n, 0};
-	ZSTD_outBuffer out;
-	do {
-		if (z->ended)
-			return diag_set(diag, -EBADMSG, "damaged: bytes after the zstd frame");
-		out = (ZSTD_outBuffer){z->block, BLOCK, 0};
-		size_t left = ZSTD_decompressStream(z->context, &out, &in);
+	CLEANUP(free_decompressor) ZSTD_DCtx *context = ZSTD_createDCtx();
+	CLEANUP(freep) uint8_t *block = malloc(BLOCK);
+	ZSTD_inBuffer in = {frame.data, frame.size, 0};
+	uint64_t off = 0;
+	size_t left = 1;
+	if (!context || !block)
+		return diag_set(diag, -ENOMEM, "cannot decompress: %s", strerror(ENOMEM));
+	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	while (left) {
+		ZSTD_outBuffer out = {block, BLOCK, 0};
+		const size_t before = in.pos;
+		left = ZSTD_decompressStream(context, &out, &in);
 		if (ZSTD_isError(left))
 			return diag_set(diag, -EBADMSG, "damaged: zstd: %s", ZSTD_getErrorName(left));
-		if (out.pos > z->size - z->off)
+		if (out.pos > size - off)
 			return diag_set(diag, -EBADMSG, "damaged: the zstd frame holds more than it says");
-		int err = write_all(z->to, z->block, out.pos, (off_t)z->off);
+		if (left && !out.pos && in.pos == before)
+			return diag_set(diag, -EBADMSG, "damaged: the zstd frame is truncated");
+		int err = write_all(fd, block, out.pos, (off_t)off);
 		if (err)
 			return diag_set(diag, err, "cannot write: %s", strerror(-err));
-		z->off += out.pos;
-		z->ended = left == 0;
-	} while (in.pos < in.size || (!z->ended && out.pos == out.size));
-	return 0;
+		off += out.pos;
+	}
+	if (in.pos < in.size)
+		return diag_set(diag, -EBADMSG, "damaged: bytes after the zstd frame");
+	return off == size ? 0 : diag_set(diag, -EBADMSG, "damaged: the zstd frame is truncated");
 }
 
-static int inflate_frame(struct inflation *z, struct gsym_diag *diag)
+/* Takes the frame of @size bytes out of @fd, which is going to hold what is in it. */
+static int take_frame(int fd, uint64_t size, void **ret)
 {
-	int err = check_header(z, diag);
-	while (!err && z->in_off < z->in_size) {
-		size_t n = z->in_size - z->in_off < BLOCK ? (size_t)(z->in_size - z->in_off) : BLOCK;
-		err = read_all(z->from, z->in_block, n, (off_t)z->in_off);
-		if (err)
-			return diag_set(diag, err, "cannot read: %s", strerror(-err));
-		z->in_off += n;
-		err = inflate_block(z, n, diag);
+	int frame = memfd_create("gsym-object", MFD_CLOEXEC);
+	if (frame < 0)
+		return system_error(errno);
+	int err = copy_all(fd, frame, size);
+	*ret = err ? MAP_FAILED : file_map(frame, size, MAP_PRIVATE);
+	if (!err && *ret == MAP_FAILED)
+		err = system_error(errno);
+	if (!err && ftruncate(fd, 0)) {
+		err = system_error(errno);
+		munmap(*ret, (size_t)size);
 	}
-	if (!err && (!z->ended || z->off != z->size))
-		err = diag_set(diag, -EBADMSG, "damaged: the zstd frame is truncated");
+	close(frame);
 	return err;
 }
 
 int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *diag)
 {
 	struct object_trailer t;
-	CLEANUP(inflation_deinit) struct inflation z = {.from = -1};
+	void *frame;
 	int err = object_read_trailer(fd, file_size, &t, diag);
 	if (err)
 		return err;
@@ -333,12 +295,17 @@ int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *
 				(unsigned long long)t.size, (unsigned long long)most);
 	if (!(t.flags & OBJECT_ZSTD))
 		return 0;
-	err = inflation_init(&z, fd, &t);
-	if (!err && ftruncate(fd, 0))
-		err = -errno;
+	if (!t.stored_size)
+		return diag_set(diag, -EBADMSG, "damaged: no zstd frame of %llu bytes",
+				(unsigned long long)t.size);
+	err = take_frame(fd, t.stored_size, &frame);
 	if (err)
 		return diag_set(diag, err, "cannot decompress: %s", strerror(-err));
-	err = inflate_frame(&z, diag);
+	const struct span span = {frame, (size_t)t.stored_size};
+	err = check_header(span, t.size, diag);
+	if (!err)
+		err = inflate_frame(span, fd, t.size, diag);
+	munmap(frame, (size_t)t.stored_size);
 	if (err)
 		return err;
 	t.flags = 0;

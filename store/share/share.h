@@ -15,7 +15,7 @@
 #define STORE_SHARE_SHARE_H
 
 #include "store/client/store.h"
-#include "store/client/store_key.h"
+#include "store/client/store_object.h"
 
 struct cache;
 
@@ -65,6 +65,13 @@ int share_key(const struct converter *converter, const struct convert_request *r
  */
 int share_take(const struct converter *converter, const struct convert_request *request, int fd,
 	       struct store_reply *reply, struct handle **ret, struct gsym_diag *diag);
+
+/*
+ * Takes the object of @key into @fd, and checks it. @reply: how the store answered. 0; or as of struct
+ * store_reply and object_check().
+ */
+int share_get(struct share *share, const struct store_key *key, int fd, struct store_reply *reply,
+	      struct object_trailer *ret, struct gsym_diag *diag);
 
 /*
  * Gives @offer, which is freed, while the caller waits. 0; -EEXIST if the store has it; or why it could not

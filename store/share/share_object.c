@@ -12,6 +12,7 @@
 #include "work/cache/publish.h"
 #include "store/share/share_inputs.h"
 #include "store/client/store_object.h"
+#include "gsym/base/ascii.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 
@@ -34,8 +35,7 @@ enum {
 static void entry_name(const struct store_key *key, const char *id, char ret[static CACHE_KEY_SIZE])
 {
 	int n = snprintf(ret, CACHE_KEY_SIZE, "%.*s-", ID_TEXT_SIZE - 1, id);
-	for (size_t i = 0; i < KEY_BYTES; i++)
-		snprintf(ret + (size_t)n + 2 * i, 3, "%02x", key->digest[i]);
+	hex_write(ret + n, key->digest, KEY_BYTES);
 }
 
 /* ---- Writing ---- */

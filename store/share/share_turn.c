@@ -8,6 +8,7 @@
 
 #include "work/cache/publish.h"
 #include "work/os/monotonic.h"
+#include "work/run/defaults.h"
 #include "work/run/run_slots.h"
 #include "store/share/share_give.h"
 #include "gsym/base/diag.h"
@@ -487,22 +488,34 @@ int share_key(const struct converter *converter, const struct convert_request *r
 	return make_facts(converter, request, fd, &facts, ret);
 }
 
+static int download(struct share *share, const struct store_key *key, int fd, uint64_t most,
+		    struct store_reply *reply)
+{
+	char name[STORE_NAME_SIZE];
+	store_name(key, STORE_CONVERSION, name);
+	const struct store_request request = {
+		.operation = STORE_GET, .name = name, .fd = fd, .size = most, .object = true};
+	store_do(share->store, &request, TAKE_MS, reply);
+	return reply->err;
+}
+
+int share_get(struct share *share, const struct store_key *key, int fd, struct store_reply *reply,
+	      struct object_trailer *ret, struct gsym_diag *diag)
+{
+	int err = download(share, key, fd, (uint64_t)CACHE_GIB_DEFAULT << 30, reply);
+	return err ? err : object_check(fd, reply->size, key, share->trust, ret, diag);
+}
+
 static int receive(struct share *share, const struct share_facts *facts, const struct store_key *key,
 		   struct store_reply *reply, struct share_found *found, struct gsym_diag *diag)
 {
-	char name[STORE_NAME_SIZE];
 	struct cache_temp got;
 	int err = cache_temp_open(share->cache, &got, diag);
 	if (err)
 		return err;
-	store_name(key, STORE_CONVERSION, name);
-	const struct store_request request = {.operation = STORE_GET,
-					      .name = name,
-					      .fd = got.fd,
-					      .size = share->cache->limit,
-					      .object = true};
-	store_do(share->store, &request, TAKE_MS, reply);
-	err = reply->err ? reply->err : share_found_check(found, share, facts, key, got.fd, reply, diag);
+	err = download(share, key, got.fd, share->cache->limit, reply);
+	if (!err)
+		err = share_found_check(found, share, facts, key, got.fd, reply, diag);
 	cache_temp_close(share->cache, &got);
 	return err;
 }

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "store/client/store_directory.h"
+#include "store/client/store_address.h"
 #include "store/transfer/engine.h"
 #include "work/os/monotonic.h"
 #include "gsym/base/diag.h"
