@@ -249,13 +249,7 @@ static int check_claim(struct pending_stack *stack, const struct buffered_line *
 	if (frame->is.module.id[0] || frame->is.module.is_kernel || line->n != 1 ||
 	    !log_claim_find(scan_from(text, text + line->size), &frame->is, &claim))
 		return 0;
-	const struct symbol_claim symbol = {.name = claim.name,
-					    .name_size = claim.name_size,
-					    .is_function = claim.is_function,
-					    .is_whole = claim.is_whole,
-					    .off = claim.off,
-					    .address = ret->address};
-	if (symbol_claim_check(ret->reader, &symbol, &verdict))
+	if (symbol_claim_check(ret->reader, &claim, ret->address, &verdict))
 		return -ENOMEM;
 	if (verdict == CLAIM_UNKNOWN)
 		return 0;

@@ -9,6 +9,7 @@
 #include "gsym/base/text_buf.h"
 #include "gsym/render/demangle/demangle_parts.h"
 #include "gsym/render/shown_names.h"
+#include "log/line/log_format.h"
 
 enum {
 	SAME_NAME_MAX = 4096, /* functions of one name examined */
@@ -239,9 +240,10 @@ static bool starts_there(const struct gsym_reader *reader, uint64_t start)
 }
 
 /* Whether the function at the address has the very name, but starts elsewhere. */
-static bool is_moved(const struct gsym_reader *reader, const struct symbol_claim *claim, const char *name)
+static bool is_moved(const struct gsym_reader *reader, const struct log_claim *claim, uint64_t address,
+		     const char *name)
 {
-	uint64_t off = claim->address - gsym_reader_info(reader)->base_address;
+	uint64_t off = address - gsym_reader_info(reader)->base_address;
 	size_t n = reader_count_starts(reader, off);
 	uint64_t in_image = n ? off - reader_addr_off(reader, n - 1) : 0;
 	uint64_t distance = in_image < claim->off ? claim->off - in_image : in_image - claim->off;
@@ -253,21 +255,23 @@ static bool is_moved(const struct gsym_reader *reader, const struct symbol_claim
  * Whether a function at the address is called so; mangled names have the length before each component. The
  * symbol's own function would start where the log says.
  */
-static int is_called(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
+static int is_called(const struct gsym_reader *reader, const struct log_claim *claim, uint64_t address,
+		     bool *ret)
 {
 	struct gsym_answer answer = {.n_frames = 0};
-	int err = gsym_lookup(reader, claim->address, &answer, NULL);
+	int err = gsym_lookup(reader, address, &answer, NULL);
 	*ret = err && err != -ENOMEM; /* in no function: that is told, too */
 	for (size_t i = 0; !err && i < answer.n_frames && !*ret; i++)
 		*ret = memmem(answer.frames[i].name, strlen(answer.frames[i].name), claim->name,
 			      claim->name_size) != NULL;
-	if (!err && answer.n_frames && is_moved(reader, claim, answer.frames[answer.n_frames - 1].name))
+	if (!err && answer.n_frames &&
+	    is_moved(reader, claim, address, answer.frames[answer.n_frames - 1].name))
 		*ret = false;
 	gsym_answer_deinit(&answer);
 	return err == -ENOMEM ? err : 0;
 }
 
-static int is_function_name(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
+static int is_function_name(const struct gsym_reader *reader, const struct log_claim *claim, bool *ret)
 {
 	struct name_search search;
 	struct name_hit hit;
@@ -280,14 +284,14 @@ static int is_function_name(const struct gsym_reader *reader, const struct symbo
 	return err;
 }
 
-int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_claim *claim,
+int symbol_claim_check(const struct gsym_reader *reader, const struct log_claim *claim, uint64_t address,
 		       enum claim_verdict *ret)
 {
 	bool called = false, known = false;
-	*ret = starts_there(reader, claim->address - claim->off) ? CLAIM_FITS : CLAIM_UNKNOWN;
+	*ret = starts_there(reader, address - claim->off) ? CLAIM_FITS : CLAIM_UNKNOWN;
 	if (*ret == CLAIM_FITS)
 		return 0;
-	int err = is_called(reader, claim, &called);
+	int err = is_called(reader, claim, address, &called);
 	if (!err && !called)
 		err = is_function_name(reader, claim, &known);
 	if (known)

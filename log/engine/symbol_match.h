@@ -21,6 +21,7 @@
 #include "log/line/filter_types.h"
 
 struct gsym_reader;
+struct log_claim;
 
 /* A frame of a kernel's log. */
 struct kernel_symbol {
@@ -38,16 +39,6 @@ struct symbol_match {
 	uint64_t size;    /* in the image, bytes; 0: not known */
 };
 
-/* What a log says of the code at an address of a module. */
-struct symbol_claim {
-	const char *name; /* not terminated: the last component, without parameters and suffixes */
-	size_t name_size;
-	bool is_function; /* it is certainly the name of one */
-	bool is_whole;    /* it had no suffix */
-	uint64_t off;     /* of the address from where the function starts */
-	uint64_t address; /* link-time */
-};
-
 /* Whether the image may be of the build that wrote the log. */
 enum claim_verdict {
 	CLAIM_UNKNOWN, /* the line does not tell */
@@ -56,12 +47,12 @@ enum claim_verdict {
 };
 
 /*
- * Compares what a log says of an address with the image. They differ if no function starts where it says,
- * and what is at the address has another name, or the very name without a suffix: names alone differ where
- * several symbols share an address, and where the writer had only some of the symbols. A word that is no
- * function's name tells nothing. 0 or -ENOMEM.
+ * Compares what a log says of a link-time address with the image. They differ if no function starts where it
+ * says, and what is at the address has another name, or the very name without a suffix: names alone differ
+ * where several symbols share an address, and where the writer had only some of the symbols. A word that is
+ * no function's name tells nothing. 0 or -ENOMEM.
  */
-int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_claim *claim,
+int symbol_claim_check(const struct gsym_reader *reader, const struct log_claim *claim, uint64_t address,
 		       enum claim_verdict *ret);
 
 /*

@@ -1,5 +1,6 @@
 /* The function that a kernel means by a name, an offset and a size, at the limits of what still fits. */
 #include "log/engine/symbol_match.h"
+#include "log/line/log_format.h"
 
 #include "tests/unit/gsym/sample.h"
 
@@ -366,16 +367,15 @@ TEST_OF(too_many_names, struct symbols, f)
 static enum claim_verdict check(struct symbols *f, uint64_t address, const char *name, uint64_t off,
 				bool is_function, bool is_whole)
 {
-	const struct symbol_claim claim = {.name = name,
-					   .name_size = strlen(name),
-					   .is_function = is_function,
-					   .is_whole = is_whole,
-					   .off = off,
-					   .address = address};
+	const struct log_claim claim = {.name = name,
+					.name_size = strlen(name),
+					.is_function = is_function,
+					.is_whole = is_whole,
+					.off = off};
 	enum claim_verdict verdict = CLAIM_UNKNOWN;
 	if (!f->reader)
 		f->reader = sample_open(&f->s, &f->data);
-	assert_int_equal(symbol_claim_check(f->reader, &claim, &verdict), 0);
+	assert_int_equal(symbol_claim_check(f->reader, &claim, address, &verdict), 0);
 	return verdict;
 }
 
