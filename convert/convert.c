@@ -222,14 +222,6 @@ static int copy_direct_source(struct conversion *c, const struct direct_source *
 
 /* ---- The stages ---- */
 
-/* The only size that llvm-gsymutil infers: the last function extends to the end of its section. */
-static void stretch_last(struct func_record *last, const range_vec *text)
-{
-	const struct range *around = last->end == last->start ? ranges_find(text, last->start) : NULL;
-	if (around && around->hi - last->start <= UINT32_MAX)
-		last->end = around->hi;
-}
-
 static int no_function(const struct conversion *c, struct gsym_diag *diag)
 {
 	const char *trouble = c->debug_trouble.text;
@@ -261,8 +253,14 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 		return no_function(c, diag);
 	if (err)
 		return diag_set(diag, err, "%s", strerror(-err));
-	if (o->match_llvm)
-		stretch_last(&c->records.v[c->records.n - 1], &c->object->text);
+	if (o->match_llvm) {
+		/* The only size that llvm-gsymutil infers: the last function extends to its section's end. */
+		struct func_record *last = &c->records.v[c->records.n - 1];
+		const struct range *around =
+			last->end == last->start ? ranges_find(&c->object->text, last->start) : NULL;
+		if (around && around->hi - last->start <= UINT32_MAX)
+			last->end = around->hi;
+	}
 	return c->listed ? callsites_apply(c->listed, places, &c->records, &c->pool, o->match_llvm, &c->arena,
 					   diag)
 			 : 0;

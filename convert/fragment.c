@@ -197,21 +197,6 @@ static bool is_skeleton(const struct fragment *f, const struct unit_header *u)
 	return skeleton;
 }
 
-/* Drops chosen units that are too much in all, and those whose entries are in other files. */
-static void limit_units(struct fragment *f)
-{
-	uint64_t left = f->dwarf.info.size / INPUT_PART;
-	size_t kept = 0;
-	for (size_t i = 0; i < f->chosen.n; i++) {
-		const struct unit_header *u = dwarf_find_unit(&f->dwarf, f->chosen.v[i]);
-		if (!u || u->end - u->off > left || is_skeleton(f, u))
-			continue;
-		left -= u->end - u->off;
-		f->chosen.v[kept++] = f->chosen.v[i];
-	}
-	f->chosen.n = kept;
-}
-
 static int convert_units(struct fragment *f)
 {
 	f->builder = builder_new(&f->context);
@@ -284,20 +269,6 @@ static bool has_aliases(const symbol_vec *symbols, uint64_t addr)
 	return i + 1 < symbols->n && symbols->v[i + 1].addr == addr;
 }
 
-/* Marks records that touch code of units that were not chosen. Records ascend and do not overlap. */
-static void mark_shared(const struct fragment *f, const record_vec *records, bool *uncertain)
-{
-	const struct func_record *v = records->v;
-	for (size_t i = 0; i < f->code.n; i++) {
-		const struct unit_code *code = &f->code.v[i];
-		if (is_chosen(f, code->unit))
-			continue;
-		for (size_t r = PARTITION_POINT(0, records->n, mid, v[mid].end <= code->lo);
-		     r < records->n && v[r].start < code->hi; r++)
-			uncertain[r] = true;
-	}
-}
-
 /* Keeps records of DWARF that overlap none. */
 static void keep_plain(record_vec *records)
 {
@@ -340,7 +311,16 @@ static int keep_certain(struct fragment *f)
 	CLEANUP(freep) bool *uncertain = calloc(records->n + 1, sizeof(*uncertain));
 	if (!uncertain)
 		return -ENOMEM;
-	mark_shared(f, records, uncertain);
+	/* Records that touch code of units that were not chosen; records ascend and do not overlap. */
+	const struct func_record *v = records->v;
+	for (size_t i = 0; i < f->code.n; i++) {
+		const struct unit_code *code = &f->code.v[i];
+		if (is_chosen(f, code->unit))
+			continue;
+		for (size_t r = PARTITION_POINT(0, records->n, mid, v[mid].end <= code->lo);
+		     r < records->n && v[r].start < code->hi; r++)
+			uncertain[r] = true;
+	}
 	size_t kept = 0;
 	for (size_t i = 0; i < records->n; i++)
 		if (!uncertain[i] && is_certain(f, &records->v[i]))
@@ -401,8 +381,19 @@ static int convert_part(struct fragment *f)
 	int err = dwarf_list_code(&f->dwarf, &f->code);
 	if (!err)
 		err = choose_units(f);
-	if (!err)
-		limit_units(f);
+	if (!err) {
+		/* Units that are too much in all are dropped, and those whose entries are in other files. */
+		uint64_t left = f->dwarf.info.size / INPUT_PART;
+		size_t kept = 0;
+		for (size_t i = 0; i < f->chosen.n; i++) {
+			const struct unit_header *u = dwarf_find_unit(&f->dwarf, f->chosen.v[i]);
+			if (!u || u->end - u->off > left || is_skeleton(f, u))
+				continue;
+			left -= u->end - u->off;
+			f->chosen.v[kept++] = f->chosen.v[i];
+		}
+		f->chosen.n = kept;
+	}
 	if (!err && !f->chosen.n)
 		return -ENOENT;
 	if (!err && f->early)
@@ -511,25 +502,21 @@ static int load_fragment_files(struct conversion *c, bool *loaded)
 	return err ? err : conversion_open_dwarf(c);
 }
 
-static int make_next(struct conversion *c, bool *loaded)
-{
-	bool done = false;
-	int err = *loaded ? 0 : fragment_make_early(c, &done);
-	if (!err && !done && !c->dwarf.stream) {
-		err = load_fragment_files(c, loaded);
-		if (!err)
-			err = fragment_make(c, &done);
-	}
-	return err || done ? err : fragment_report_none(c);
-}
-
 int fragment_serve(struct conversion *c)
 {
 	const struct convert_asked *asked = c->options->asked;
 	bool loaded = false;
 	int err = is_suitable(c) ? 0 : -ENODATA;
 	while (!err) {
-		err = make_next(c, &loaded);
+		bool done = false;
+		err = loaded ? 0 : fragment_make_early(c, &done);
+		if (!err && !done && !c->dwarf.stream) {
+			err = load_fragment_files(c, &loaded);
+			if (!err)
+				err = fragment_make(c, &done);
+		}
+		if (!err && !done)
+			err = fragment_report_none(c);
 		if (!err && asked->next(asked->user))
 			err = -ECANCELED;
 	}

@@ -110,29 +110,6 @@ static struct streamed_unit *take_unit(struct unit_stream *s, unsigned thread, s
 	return unit;
 }
 
-/* The thread has read its unit: gives back what precedes those that are still read. */
-static void leave_unit(struct unit_stream *s, unsigned thread)
-{
-	pthread_mutex_lock(&s->lock);
-	uint64_t to = s->passed;
-	s->reading[thread] = UINT64_MAX;
-	for (unsigned t = 0; t < s->conversion->n_builders; t++)
-		to = s->reading[t] < to ? s->reading[t] : to;
-	pthread_mutex_unlock(&s->lock);
-	dwarf_stream_release(s->conversion->dwarf.stream, to);
-}
-
-static void report(struct conversion *c)
-{
-	const struct convert_progress progress = {
-		.phase = CONVERT_READING,
-		.done = atomic_load_explicit(&c->units_done, memory_order_relaxed),
-		.bytes_done = atomic_load_explicit(&c->bytes_done, memory_order_relaxed),
-		.bytes_total = c->dwarf.info.size,
-	};
-	conversion_report(c, &progress);
-}
-
 static void read_units(void *user, size_t index, unsigned thread)
 {
 	(void)index;
@@ -142,12 +119,26 @@ static void read_units(void *user, size_t index, unsigned thread)
 	while (!atomic_load_explicit(&c->cancelled, memory_order_relaxed) &&
 	       (unit = take_unit(s, thread, &index))) {
 		builder_unit_of(c->builders[thread], &unit->header, index, &unit->result);
-		leave_unit(s, thread);
+		/* What precedes the units that are still read is given back. */
+		pthread_mutex_lock(&s->lock);
+		uint64_t to = s->passed;
+		s->reading[thread] = UINT64_MAX;
+		for (unsigned t = 0; t < s->conversion->n_builders; t++)
+			to = s->reading[t] < to ? s->reading[t] : to;
+		pthread_mutex_unlock(&s->lock);
+		dwarf_stream_release(s->conversion->dwarf.stream, to);
 		atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&c->bytes_done, unit->header.end - unit->header.off,
 					  memory_order_relaxed);
-		if (thread == 0)
-			report(c);
+		if (thread == 0) {
+			const struct convert_progress progress = {
+				.phase = CONVERT_READING,
+				.done = atomic_load_explicit(&c->units_done, memory_order_relaxed),
+				.bytes_done = atomic_load_explicit(&c->bytes_done, memory_order_relaxed),
+				.bytes_total = c->dwarf.info.size,
+			};
+			conversion_report(c, &progress);
+		}
 	}
 }
 

@@ -31,33 +31,24 @@ struct preparation {
 	int symbols_err, units_err;
 };
 
-static void load_symbols(struct preparation *p)
-{
-	p->symbols_err = conversion_load_symbols(p->conversion);
-	atomic_store_explicit(&p->has_symbols, true, memory_order_relaxed);
-}
-
-/* Damage is met again, and counted, when the units are read. */
-static void inflate_ahead(struct preparation *p)
-{
-	struct dwarf_stream *stream = p->conversion->dwarf.stream;
-	uint64_t ready = dwarf_stream_ready(stream), size = p->conversion->dwarf.info.size;
-	uint64_t end = size < AHEAD ? size : AHEAD;
-	int err = 0;
-	while (!err && ready < end && !atomic_load_explicit(&p->has_symbols, memory_order_relaxed))
-		err = dwarf_stream_inflate(stream, &ready);
-}
-
 static void prepare(void *user, size_t index, unsigned thread)
 {
 	(void)thread;
 	struct preparation *p = user;
-	if (index == 0)
-		load_symbols(p);
-	else if (p->conversion->dwarf.stream)
-		inflate_ahead(p);
-	else
+	if (index == 0) {
+		p->symbols_err = conversion_load_symbols(p->conversion);
+		atomic_store_explicit(&p->has_symbols, true, memory_order_relaxed);
+	} else if (p->conversion->dwarf.stream) {
+		/* Damage is met again, and counted, when the units are read. */
+		struct dwarf_stream *stream = p->conversion->dwarf.stream;
+		uint64_t ready = dwarf_stream_ready(stream), size = p->conversion->dwarf.info.size;
+		uint64_t end = size < AHEAD ? size : AHEAD;
+		int err = 0;
+		while (!err && ready < end && !atomic_load_explicit(&p->has_symbols, memory_order_relaxed))
+			err = dwarf_stream_inflate(stream, &ready);
+	} else {
 		p->units_err = dwarf_find_units(&p->conversion->dwarf, &p->warnings);
+	}
 }
 
 int conversion_prepare(struct conversion *c)
@@ -107,18 +98,6 @@ static void release_pages(struct conversion *c)
 	release_upto(c, unit < c->dwarf.n_units ? c->dwarf.units[unit].off : 0);
 }
 
-static void report_units(struct conversion *c)
-{
-	const struct convert_progress progress = {
-		.phase = CONVERT_READING,
-		.done = atomic_load_explicit(&c->units_done, memory_order_relaxed),
-		.total = c->dwarf.n_units,
-		.bytes_done = atomic_load_explicit(&c->bytes_done, memory_order_relaxed),
-		.bytes_total = c->dwarf.info.size,
-	};
-	conversion_report(c, &progress);
-}
-
 static void convert_unit(void *user, size_t index, unsigned thread)
 {
 	struct conversion *c = user;
@@ -133,7 +112,14 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 	atomic_fetch_add_explicit(&c->bytes_done, unit->end - unit->off, memory_order_relaxed);
 	if (thread == 0) {
 		release_pages(c);
-		report_units(c);
+		const struct convert_progress progress = {
+			.phase = CONVERT_READING,
+			.done = atomic_load_explicit(&c->units_done, memory_order_relaxed),
+			.total = c->dwarf.n_units,
+			.bytes_done = atomic_load_explicit(&c->bytes_done, memory_order_relaxed),
+			.bytes_total = c->dwarf.info.size,
+		};
+		conversion_report(c, &progress);
 	}
 }
 
@@ -232,20 +218,6 @@ static uint32_t file_number(const struct numbers *n, uint32_t file)
 	return n->files[file];
 }
 
-static void renumber(struct func_record *r, const struct numbers *n)
-{
-	r->name = name_number(n, r->name);
-	r->bare = name_number(n, r->bare);
-	for (uint32_t i = 0; i < r->n_rows; i++)
-		r->rows[i].file = file_number(n, r->rows[i].file);
-	for (uint32_t i = 0; i < r->n_inlines; i++) {
-		r->inlines[i].name = string_number(n, r->inlines[i].name);
-		r->inlines[i].call_file = file_number(n, r->inlines[i].call_file);
-	}
-	for (uint32_t i = 0; i < r->n_patterns; i++)
-		r->patterns[i] = string_number(n, r->patterns[i]);
-}
-
 static int add_to_pool(struct pool *pool, const struct unit_result *u, const struct numbers *n)
 {
 	n->files[0] = 0;
@@ -278,8 +250,18 @@ static int merge_unit(struct conversion *c, const struct unit_result *u)
 	if (!err)
 		err = vec_reserve(&c->records, u->n_records);
 	for (uint32_t i = 0; i < u->n_records && !err; i++) {
-		renumber(&u->records[i], &n);
-		c->records.v[c->records.n++] = u->records[i];
+		struct func_record *r = &u->records[i];
+		r->name = name_number(&n, r->name);
+		r->bare = name_number(&n, r->bare);
+		for (uint32_t k = 0; k < r->n_rows; k++)
+			r->rows[k].file = file_number(&n, r->rows[k].file);
+		for (uint32_t k = 0; k < r->n_inlines; k++) {
+			r->inlines[k].name = string_number(&n, r->inlines[k].name);
+			r->inlines[k].call_file = file_number(&n, r->inlines[k].call_file);
+		}
+		for (uint32_t k = 0; k < r->n_patterns; k++)
+			r->patterns[k] = string_number(&n, r->patterns[k]);
+		c->records.v[c->records.n++] = *r;
 	}
 	free(n.strings);
 	free(n.files);

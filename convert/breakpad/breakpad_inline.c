@@ -274,19 +274,6 @@ static size_t level_end(const struct breakpad_tree *t, size_t first)
 	return end;
 }
 
-static void find_own_files(struct own_files *f)
-{
-	struct breakpad_tree *t = f->tree;
-	size_t end = level_end(t, 0), at = 0;
-	visit_piece(f, (struct breakpad_range){0, f->rows->size, NO_NODE, NO_NODE}, &at, end);
-	for (size_t first = 0, below; first < t->kept.n; first = end, end = below) {
-		below = level_end(t, end);
-		at = end;
-		for (size_t i = first; i < end; i++)
-			visit_piece(f, t->kept.v[i], &at, below);
-	}
-}
-
 static uint32_t call_file(const struct own_files *f, const struct breakpad_node *node)
 {
 	const struct breakpad_tree *t = f->tree;
@@ -304,7 +291,14 @@ static void set_call_files(struct breakpad_tree *t, const struct breakpad_rows *
 		any = !t->nodes.v[i].has_call_file && t->nodes.v[i].first != NO_NODE;
 	if (!any)
 		return;
-	find_own_files(&f);
+	size_t end = level_end(t, 0), at = 0;
+	visit_piece(&f, (struct breakpad_range){0, f.rows->size, NO_NODE, NO_NODE}, &at, end);
+	for (size_t first = 0, below; first < t->kept.n; first = end, end = below) {
+		below = level_end(t, end);
+		at = end;
+		for (size_t i = first; i < end; i++)
+			visit_piece(&f, t->kept.v[i], &at, below);
+	}
 	for (size_t i = 0; i < t->nodes.n; i++) {
 		struct breakpad_node *node = &t->nodes.v[i];
 		if (!node->has_call_file && node->first != NO_NODE)

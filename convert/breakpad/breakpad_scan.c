@@ -281,29 +281,6 @@ static void give_before(struct breakpad_tables *all, size_t open, struct scan_ch
 	chunk->warnings.kind[f ? WARN_BREAKPAD_LIMIT : WARN_BREAKPAD_LOOSE].count += chunk->before - 1;
 }
 
-static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all, struct warnings *warnings)
-{
-	size_t open = NO_FUNCTION;
-	int err = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		struct scan_chunk *chunk = &scan->chunks[i];
-		size_t first = all->functions.n;
-		give_before(all, open, chunk);
-		if (chunk->bounded)
-			open = chunk->open == NO_FUNCTION ? NO_FUNCTION : first + chunk->open;
-		err = chunk->err;
-		if (!err && (APPEND(&all->functions, &chunk->tables.functions) ||
-			     APPEND(&all->files, &chunk->tables.files) ||
-			     APPEND(&all->origins, &chunk->tables.origins)))
-			err = -ENOMEM;
-		breakpad_tables_free(&chunk->tables);
-		warnings_merge(warnings, &chunk->warnings);
-	}
-	for (size_t i = 1; i < all->functions.n; i++)
-		invariant(all->functions.v[i - 1].name_off < all->functions.v[i].name_off);
-	return err;
-}
-
 int breakpad_scan(const struct object_file *object, uint64_t base, unsigned threads,
 		  struct breakpad_tables *ret, struct warnings *warnings)
 {
@@ -314,7 +291,24 @@ int breakpad_scan(const struct object_file *object, uint64_t base, unsigned thre
 	for (size_t i = 0; i < n; i++)
 		scan.chunks[i].warnings.order = i;
 	parallel_for(threads, n, scan_one_chunk, &scan);
-	int err = join(&scan, n, ret, warnings);
+	size_t open = NO_FUNCTION;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct scan_chunk *chunk = &scan.chunks[i];
+		size_t first = ret->functions.n;
+		give_before(ret, open, chunk);
+		if (chunk->bounded)
+			open = chunk->open == NO_FUNCTION ? NO_FUNCTION : first + chunk->open;
+		err = chunk->err;
+		if (!err && (APPEND(&ret->functions, &chunk->tables.functions) ||
+			     APPEND(&ret->files, &chunk->tables.files) ||
+			     APPEND(&ret->origins, &chunk->tables.origins)))
+			err = -ENOMEM;
+		breakpad_tables_free(&chunk->tables);
+		warnings_merge(warnings, &chunk->warnings);
+	}
+	for (size_t i = 1; i < ret->functions.n; i++)
+		invariant(ret->functions.v[i - 1].name_off < ret->functions.v[i].name_off);
 	for (size_t i = 0; i < n; i++)
 		breakpad_tables_free(&scan.chunks[i].tables);
 	free(scan.chunks);

@@ -175,21 +175,6 @@ static size_t directory_size(const char *path, size_t size)
 	return path[cut - 1] == (backslash && !slash ? '\\' : '/') ? cut - 1 : 0;
 }
 
-static int store_file(struct writing *w, const struct breakpad_name *name, uint64_t *ret)
-{
-	const char *path = (const char *)w->job->object->map + name->off;
-	uint64_t dir_strp, base_strp;
-	uint32_t index = 0;
-	size_t dir = directory_size(path, name->size), base = dir ? dir + 1 : 0;
-	int err = gsym_writer_string(w->writer, path, dir, &dir_strp);
-	if (!err)
-		err = gsym_writer_string(w->writer, path + base, name->size - base, &base_strp);
-	if (!err)
-		err = gsym_writer_file(w->writer, dir_strp, base_strp, &index);
-	*ret = index;
-	return err;
-}
-
 /* The numbers of an array's names from @meanings, of which those of a number taken before do not count. */
 static int make_numbers(struct writing *w, const breakpad_name_vec *names, const uint64_t *meanings,
 			struct breakpad_numbers *ret)
@@ -227,7 +212,17 @@ static int store_files(struct writing *w, const breakpad_name_vec *names)
 	if (!meanings)
 		return -ENOMEM;
 	for (size_t i = 0; i < names->n; i++) {
-		int err = store_file(w, &names->v[i], &meanings[i]);
+		const struct breakpad_name *name = &names->v[i];
+		const char *path = (const char *)w->job->object->map + name->off;
+		uint64_t dir_strp, base_strp;
+		uint32_t index = 0;
+		size_t dir = directory_size(path, name->size), base = dir ? dir + 1 : 0;
+		int err = gsym_writer_string(w->writer, path, dir, &dir_strp);
+		if (!err)
+			err = gsym_writer_string(w->writer, path + base, name->size - base, &base_strp);
+		if (!err)
+			err = gsym_writer_file(w->writer, dir_strp, base_strp, &index);
+		meanings[i] = index;
 		if (err)
 			return err;
 	}
@@ -298,9 +293,9 @@ static int get_function(void *user, size_t index, struct gsym_func *ret)
 	return 0;
 }
 
-/* How many functions from w->first on make a batch. */
-static size_t batch_size(const struct writing *w)
+static int write_batch(struct writing *w, struct gsym_diag *diag)
 {
+	int err = 0;
 	uint64_t bytes = 0, last = 0;
 	size_t n = 0;
 	for (; w->first + n < w->n_order && n < BATCH_FUNCTIONS && bytes < BATCH_BYTES; n++) {
@@ -309,13 +304,7 @@ static size_t batch_size(const struct writing *w)
 		bytes += f->body_size + (near ? 0 : FAULT_AROUND);
 		last = f->name_off + f->body_size;
 	}
-	return n;
-}
-
-static int write_batch(struct writing *w, struct gsym_diag *diag)
-{
-	int err = 0;
-	w->n = batch_size(w);
+	w->n = n;
 	parallel_for(w->job->threads, (w->n + FUNCTIONS_AT_ONCE - 1) / FUNCTIONS_AT_ONCE, read_some, w);
 	for (unsigned t = 0; t < w->job->threads && !err; t++)
 		err = w->errs[t];
@@ -368,21 +357,6 @@ static void numbers_free(struct breakpad_numbers *n)
 	free(n->others);
 }
 
-static void writing_deinit(struct writing *w)
-{
-	for (unsigned t = 0; w->readers && t < w->job->threads; t++)
-		breakpad_reader_free(w->readers[t]);
-	free(w->readers);
-	free(w->arenas);
-	free(w->errs);
-	free(w->functions);
-	free(w->order);
-	numbers_free(&w->context.files);
-	numbers_free(&w->context.origins);
-	free(w->context.origin);
-	breakpad_tables_free(&w->tables);
-}
-
 static int write_all(struct writing *w, struct gsym_diag *diag)
 {
 	struct breakpad_job *job = w->job;
@@ -406,6 +380,16 @@ int breakpad_write(struct breakpad_job *job, struct gsym_writer *writer, struct 
 	struct writing w = {
 		.job = job, .writer = writer, .context = {.object = job->object, .base = job->base}};
 	int err = write_all(&w, diag);
-	writing_deinit(&w);
+	for (unsigned t = 0; w.readers && t < w.job->threads; t++)
+		breakpad_reader_free(w.readers[t]);
+	free(w.readers);
+	free(w.arenas);
+	free(w.errs);
+	free(w.functions);
+	free(w.order);
+	numbers_free(&w.context.files);
+	numbers_free(&w.context.origins);
+	free(w.context.origin);
+	breakpad_tables_free(&w.tables);
 	return err;
 }

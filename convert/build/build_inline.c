@@ -78,23 +78,16 @@ static int keep_ranges(struct unit_builder *b, const struct inlined_call *call,
 	return (int)(b->kept.n - before);
 }
 
-static int inlined_call_file(struct unit_builder *b, const struct inlined_call *call, uint32_t *ret)
-{
-	*ret = 0;
-	int err = call->has_call_file      ? builder_file(b, call->call_file, ret)
-		  : b->context->match_llvm ? -ENOENT
-					   : 0;
-	if (err == -ENOENT)
-		warning_count(&b->warnings, WARN_CALL_FILE, ".debug_info", call->die_off);
-	return err;
-}
-
 /* Appends the call with its last @n kept ranges. -ENOENT: its call file is bad. */
 static int add_inlined(struct unit_builder *b, const struct inlined_call *call, uint64_t lo, uint32_t n)
 {
 	struct name_slot name;
-	uint32_t file;
-	int err = inlined_call_file(b, call, &file);
+	uint32_t file = 0;
+	int err = call->has_call_file      ? builder_file(b, call->call_file, &file)
+		  : b->context->match_llvm ? -ENOENT
+					   : 0;
+	if (err == -ENOENT)
+		warning_count(&b->warnings, WARN_CALL_FILE, ".debug_info", call->die_off);
 	if (!err)
 		err = builder_name(b, call->name_key, &name);
 	if (err)
@@ -154,20 +147,6 @@ static bool returns_into(const struct call_entry *call, uint64_t lo, uint64_t hi
 	return call->return_pc > lo && call->return_pc <= hi;
 }
 
-static int add_site(struct unit_builder *b, const struct call_entry *call, uint64_t lo)
-{
-	struct name_slot name = {.string = NO_STRING};
-	int err = call->has_callee ? builder_name(b, call->name_key, &name) : 0;
-	struct gsym_callsite site = {
-		.return_off = call->return_pc - lo,
-		.first_pattern = (uint32_t)b->patterns.n,
-		.n_patterns = name.string != NO_STRING,
-	};
-	if (!err && site.n_patterns)
-		err = vec_push(&b->patterns, name.string);
-	return err ? err : vec_push(&b->callsites, site);
-}
-
 int builder_callsites(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_t hi)
 {
 	const struct subprogram *subprogram = &b->subprograms.v[index];
@@ -177,8 +156,16 @@ int builder_callsites(struct unit_builder *b, uint32_t index, uint64_t lo, uint6
 		const struct call_entry *call = &b->calls.v[i];
 		if (call->subprogram != index || !returns_into(call, lo, hi))
 			continue;
-		int err = add_site(b, call, lo);
-		if (err)
+		struct name_slot name = {.string = NO_STRING};
+		int err = call->has_callee ? builder_name(b, call->name_key, &name) : 0;
+		struct gsym_callsite site = {
+			.return_off = call->return_pc - lo,
+			.first_pattern = (uint32_t)b->patterns.n,
+			.n_patterns = name.string != NO_STRING,
+		};
+		if (!err && site.n_patterns)
+			err = vec_push(&b->patterns, name.string);
+		if (err || (err = vec_push(&b->callsites, site)))
 			return err;
 	}
 	return 0;

@@ -95,13 +95,6 @@ static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t
 	return (uint32_t)PARTITION_POINT(first, end, mid, rows[mid].addr <= addr);
 }
 
-/* Charges rows [first, end) to the unit; the end of those within its budget. */
-static uint32_t affordable_rows(struct unit_builder *b, uint32_t first, uint32_t end)
-{
-	uint64_t n = end > first ? end - first : 0, left = b->unit.budget.left[ACCOUNT_ROWS].work;
-	return budget_work(&b->unit.budget, ACCOUNT_ROWS, n) ? end : first + (uint32_t)left;
-}
-
 /* Rows of one sequence that cover an address in [lo, hi), in a function that begins at @start. */
 static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t start, uint64_t lo,
 		     uint64_t hi)
@@ -116,7 +109,10 @@ static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_
 					 : seq->first;
 	if (rows[first].addr < lo)
 		warning_count(&b->warnings, WARN_LINE_BEFORE_FUNCTION, NULL, lo);
-	uint32_t end = affordable_rows(b, first, row_behind(rows, first, seq->end, hi - 1));
+	uint32_t end = row_behind(rows, first, seq->end, hi - 1);
+	uint64_t n = end > first ? end - first : 0, left = b->unit.budget.left[ACCOUNT_ROWS].work;
+	if (!budget_work(&b->unit.budget, ACCOUNT_ROWS, n))
+		end = first + (uint32_t)left;
 	for (; first < end; first++) {
 		uint32_t file, off = (uint32_t)((rows[first].addr > lo ? rows[first].addr : lo) - start);
 		int err = row_file(b, rows[first].file, &file);

@@ -121,19 +121,14 @@ static bool is_wanted(const struct unit_builder *b, struct range range)
 	return !b->context->wanted || b->context->wanted(b->context->wanted_user, range.lo);
 }
 
-static bool any_wanted(const struct unit_builder *b, const struct subprogram *subprogram)
-{
-	bool any = !b->context->wanted;
-	for (uint32_t i = 0; i < subprogram->n_ranges && !any; i++)
-		any = is_wanted(b, b->ranges.v[subprogram->first_range + i]);
-	return any;
-}
-
 static int build_subprogram(struct unit_builder *b, uint32_t index)
 {
 	const struct subprogram *subprogram = &b->subprograms.v[index];
 	struct name_slot name;
-	if (!any_wanted(b, subprogram))
+	bool any = !b->context->wanted;
+	for (uint32_t i = 0; i < subprogram->n_ranges && !any; i++)
+		any = is_wanted(b, b->ranges.v[subprogram->first_range + i]);
+	if (!any)
 		return 0;
 	int err = builder_name(b, subprogram->name_key, &name);
 	if (err)

@@ -88,9 +88,15 @@ static bool begins_section(const struct marker_search *s, uint64_t addr)
 	return at < s->sections->n && s->sections->v[at].lo == addr;
 }
 
-/* "_stext" and "_etext": a letter after underscores; "_text" has none. */
-static int add_by_letter(struct marker_search *s, struct bound b)
+static int add_bounds(struct marker_search *s, const char *name, uint64_t addr, uint32_t symbol)
 {
+	size_t size = strnlen(name, MARKER_NAME_MAX + 1);
+	struct bound b = {.name = name, .addr = addr, .symbol = symbol, .size = (uint8_t)size};
+	if (size > MARKER_NAME_MAX)
+		return 0;
+	if (find_word(&b) && vec_push(&s->bounds, b))
+		return -ENOMEM;
+	/* "_stext" and "_etext": a letter after underscores; "_text" has none. */
 	uint8_t at = (uint8_t)strspn(b.name, "_");
 	bool starts = b.symbol != NO_SYMBOL && begins_section(s, b.addr);
 	int err = 0;
@@ -105,17 +111,6 @@ static int add_by_letter(struct marker_search *s, struct bound b)
 	b.is_end = false;
 	b.resume = at;
 	return err || !starts ? err : vec_push(&s->bounds, b);
-}
-
-static int add_bounds(struct marker_search *s, const char *name, uint64_t addr, uint32_t symbol)
-{
-	size_t size = strnlen(name, MARKER_NAME_MAX + 1);
-	struct bound b = {.name = name, .addr = addr, .symbol = symbol, .size = (uint8_t)size};
-	if (size > MARKER_NAME_MAX)
-		return 0;
-	if (find_word(&b) && vec_push(&s->bounds, b))
-		return -ENOMEM;
-	return add_by_letter(s, b);
 }
 
 static int compare_names(const struct bound *x, const struct bound *y)
@@ -186,22 +181,6 @@ static bool ends_with(const char *name, const char *end)
 	return n <= MARKER_NAME_MAX && n >= m && !memcmp(name + n - m, end, m);
 }
 
-/* Marks symbols of order[first, end), which share an address, whose name is a marker's with a prefix. */
-static void mark_aliases(struct marker_search *s, size_t first, size_t end)
-{
-	const struct symbol *symbols = s->object->symbols.v;
-	const char *markers[ALIASES_MAX];
-	unsigned n = 0;
-	for (size_t i = first; i < end && n < ALIASES_MAX; i++)
-		if (s->ret[s->order[i].index])
-			markers[n++] = symbols[s->order[i].index].name;
-	for (size_t i = first; i < end && n; i++) {
-		uint32_t symbol = s->order[i].index;
-		for (unsigned k = 0; k < n && is_unsized_label(&symbols[symbol]); k++)
-			s->ret[symbol] |= ends_with(symbols[symbol].name, markers[k]);
-	}
-}
-
 static int collect(struct marker_search *s)
 {
 	const struct object_file *object = s->object;
@@ -234,7 +213,18 @@ int markers_find(const struct object_file *object, const struct keyed *order, si
 	for (size_t first = 0, end; first < n && !err; first = end) {
 		for (end = first + 1; end < n && order[end].key == order[first].key;)
 			end++;
-		mark_aliases(&s, first, end);
+		/* Labels that share an address with a marker and end with its name are markers, too. */
+		const struct symbol *symbols = s.object->symbols.v;
+		const char *markers[ALIASES_MAX];
+		unsigned n_markers = 0;
+		for (size_t i = first; i < end && n_markers < ALIASES_MAX; i++)
+			if (s.ret[s.order[i].index])
+				markers[n_markers++] = symbols[s.order[i].index].name;
+		for (size_t i = first; i < end && n_markers; i++) {
+			uint32_t symbol = s.order[i].index;
+			for (unsigned k = 0; k < n_markers && is_unsized_label(&symbols[symbol]); k++)
+				s.ret[symbol] |= ends_with(symbols[symbol].name, markers[k]);
+		}
 	}
 	free(s.functions);
 	vec_free(&s.bounds);

@@ -32,13 +32,6 @@ static bool is_mapping_name(const char *name)
 	       (!name[2] || name[2] == '.' || (name[1] == 'x' && name[2] == 'r'));
 }
 
-/* objcopy --prefix-symbols also prefixes mapping symbols: "__kvm_nvhe_$x". */
-static bool is_mapping_symbol(const struct symbol *s)
-{
-	const char *prefixed = s->type == SYMBOL_NOTYPE && !s->size ? strstr(s->name, "_$") : NULL;
-	return is_mapping_name(s->name) || (prefixed && is_mapping_name(prefixed + 1));
-}
-
 static bool ends_with(const char *name, const char *end)
 {
 	size_t n = strlen(name), m = strlen(end);
@@ -61,7 +54,9 @@ static bool is_start_marker(const char *name)
 
 static bool is_usable(const struct symbol *s)
 {
-	if (is_mapping_symbol(s))
+	/* objcopy --prefix-symbols also prefixes mapping symbols: "__kvm_nvhe_$x". */
+	const char *prefixed = s->type == SYMBOL_NOTYPE && !s->size ? strstr(s->name, "_$") : NULL;
+	if (is_mapping_name(s->name) || (prefixed && is_mapping_name(prefixed + 1)))
 		return false;
 	return s->type != SYMBOL_NOTYPE || strncmp(s->name, ".L", 2) != 0;
 }

@@ -24,13 +24,6 @@ static bool owns_strings(const struct unit_builder *b)
 	return b->context->closes || (b->is_split && b->split->object);
 }
 
-/* Whether a string of a section is lost before the result is used: its file is closed, or its unit, in whose
- * entries it is, is given back. */
-static bool is_lost(const struct unit_builder *b, const char *text)
-{
-	return owns_strings(b) || dwarf_is_transient(b->unit.dwarf, text);
-}
-
 static int keep_string(struct unit_builder *b, struct pool_string *string)
 {
 	return text_set_keep(&b->texts, &b->arena, string);
@@ -97,7 +90,8 @@ static int grow_slots(struct unit_builder *b)
 static int add_string(struct unit_builder *b, const char *text, bool made, uint32_t *ret)
 {
 	struct budget *budget = &b->unit.budget;
-	bool lost = is_lost(b, text);
+	/* A string of a section is lost before the result is used when its file is closed, or its unit. */
+	bool lost = owns_strings(b) || dwarf_is_transient(b->unit.dwarf, text);
 	*ret = NO_STRING;
 	int64_t size = text ? budget_text(budget, ACCOUNT_NAMES, text, NAME_MAX_SIZE) : -1;
 	if (size < 0 || (lost && !budget_memory(budget, ACCOUNT_NAMES, (uint64_t)size)))
@@ -142,9 +136,10 @@ static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, 
 	return 0;
 }
 
-/* Takes memory for the scratch of one function; what exceeds the budget is dropped. */
-static void fit_scratch(struct unit_builder *b)
+int builder_keep_record(struct unit_builder *b, struct func_record *r)
 {
+	if (!budget_memory(&b->unit.budget, ACCOUNT_RECORDS, sizeof(*r)))
+		return 0;
 	struct budget *budget = &b->unit.budget;
 	if (!budget_memory(budget, ACCOUNT_ROWS, b->rows.n * sizeof(*b->rows.v)))
 		b->rows.n = 0;
@@ -155,13 +150,6 @@ static void fit_scratch(struct unit_builder *b)
 	if (!budget_memory(budget, ACCOUNT_CALLS,
 			   b->callsites.n * sizeof(*b->callsites.v) + b->patterns.n * sizeof(*b->patterns.v)))
 		b->callsites.n = b->patterns.n = 0;
-}
-
-int builder_keep_record(struct unit_builder *b, struct func_record *r)
-{
-	if (!budget_memory(&b->unit.budget, ACCOUNT_RECORDS, sizeof(*r)))
-		return 0;
-	fit_scratch(b);
 	if (r->kind == RECORD_LINES && !b->rows.n)
 		return 0; /* rows are all that it is for */
 	r->n_rows = (uint32_t)b->rows.n;

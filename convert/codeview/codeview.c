@@ -76,21 +76,6 @@ static int find_repeated(struct codeview *cv)
 	return 0;
 }
 
-static int prepare(struct codeview *cv)
-{
-	struct cv_source *s = &cv->source;
-	int err = find_known(cv->job.known, &cv->known);
-	if (!err)
-		err = find_repeated(cv);
-	if (!err)
-		err = read_strings(s, &cv->warnings);
-	if (!err)
-		err = cv_items_open(s->pdb, cv->job.threads, &cv->warnings, &s->items);
-	for (size_t i = 0; i < cv->n_readers; i++)
-		cv->readers[i].source = s;
-	return err;
-}
-
 /* ---- Modules ---- */
 
 static void read_module(void *user, size_t index, unsigned thread)
@@ -112,7 +97,16 @@ static void read_module(void *user, size_t index, unsigned thread)
 
 static int read_all(struct codeview *cv, unsigned threads)
 {
-	int err = prepare(cv);
+	struct cv_source *s = &cv->source;
+	int err = find_known(cv->job.known, &cv->known);
+	if (!err)
+		err = find_repeated(cv);
+	if (!err)
+		err = read_strings(s, &cv->warnings);
+	if (!err)
+		err = cv_items_open(s->pdb, cv->job.threads, &cv->warnings, &s->items);
+	for (size_t i = 0; i < cv->n_readers; i++)
+		cv->readers[i].source = s;
 	if (err)
 		return err;
 	parallel_for(threads, cv->n_modules, read_module, cv);
@@ -203,16 +197,6 @@ static int sort_functions(const record_vec *records, size_t first, struct keyed 
 	return radix_sort(v, n);
 }
 
-/* Of functions of one range that the linker folded the first represents all. */
-static void choose_representatives(record_vec *records, const struct keyed *v, size_t n)
-{
-	for (size_t first = 0, end; first < n; first = end) {
-		for (end = first + 1; end < n && v[end].key == v[first].key;)
-			end++;
-		records->v[v[first].index].represents = end - first > 1;
-	}
-}
-
 /* Keeps of the functions with one start the first that has a name. */
 static size_t keep_named(const record_vec *records, struct keyed *v, size_t n)
 {
@@ -229,20 +213,6 @@ static uint32_t name_at(const record_vec *records, const struct keyed *named, si
 	return i < n && named[i].key == addr ? records->v[named[i].index].name : NO_STRING;
 }
 
-/* What is named by another function is listed with the numbers that records have in their module. */
-static void name_branches(const struct codeview *cv, record_vec *records, size_t first,
-			  const struct keyed *named, size_t n)
-{
-	size_t base = first;
-	for (size_t i = 0; i < cv->n_modules; i++) {
-		const struct cv_module_result *m = &cv->modules[i];
-		for (uint32_t k = 0; k < m->n_branches; k++)
-			records->v[base + m->branches[k].record].name =
-				name_at(records, named, n, m->branches[k].target);
-		base += m->unit.err ? 0 : m->unit.n_records;
-	}
-}
-
 int codeview_settle(const struct codeview *cv, record_vec *records, size_t first)
 {
 	size_t n;
@@ -250,7 +220,21 @@ int codeview_settle(const struct codeview *cv, record_vec *records, size_t first
 	int err = v && records->n <= UINT32_MAX ? sort_functions(records, first, v, &n) : -ENOMEM;
 	if (err)
 		return err;
-	choose_representatives(records, v, n);
-	name_branches(cv, records, first, v, keep_named(records, v, n));
+	/* Of functions of one range that the linker folded the first represents all. */
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && v[end].key == v[i].key;)
+			end++;
+		records->v[v[i].index].represents = end - i > 1;
+	}
+	/* What is named by another function is listed with the numbers that records have in their module. */
+	n = keep_named(records, v, n);
+	size_t base = first;
+	for (size_t i = 0; i < cv->n_modules; i++) {
+		const struct cv_module_result *m = &cv->modules[i];
+		for (uint32_t k = 0; k < m->n_branches; k++)
+			records->v[base + m->branches[k].record].name =
+				name_at(records, v, n, m->branches[k].target);
+		base += m->unit.err ? 0 : m->unit.n_records;
+	}
 	return 0;
 }

@@ -13,26 +13,6 @@ enum {
 
 /* ---- Tables of records ---- */
 
-/* Lists where the records of [c->pos, c->end) begin. Counts a table that is cut short. */
-static int list_records(struct cursor *c, uint64_t claimed, struct cv_record_table *t,
-			struct warnings *warnings)
-{
-	uint64_t most = cursor_left(c) / 4 < claimed ? cursor_left(c) / 4 : claimed;
-	t->offs = malloc((most + 1) * sizeof(*t->offs));
-	if (!t->offs)
-		return -ENOMEM;
-	while (t->n < most) {
-		uint32_t off = (uint32_t)cursor_off(c);
-		cursor_skip(c, cursor_u16(c));
-		if (!cursor_ok(c))
-			break;
-		t->offs[t->n++] = off;
-	}
-	if (t->n < claimed)
-		warning_count(warnings, WARN_CV_TYPES, "types", cursor_off(c));
-	return 0;
-}
-
 static int open_table(const struct object_file *pdb, uint32_t stream, struct cv_record_table *t,
 		      struct warnings *warnings)
 {
@@ -54,7 +34,21 @@ static int open_table(const struct object_file *pdb, uint32_t stream, struct cv_
 		warning_count(warnings, WARN_CV_TYPES, "types", 0);
 		return 0;
 	}
-	return list_records(&records, end - t->first, t, warnings);
+	uint64_t claimed = end - t->first;
+	uint64_t most = cursor_left(&records) / 4 < claimed ? cursor_left(&records) / 4 : claimed;
+	t->offs = malloc((most + 1) * sizeof(*t->offs));
+	if (!t->offs)
+		return -ENOMEM;
+	while (t->n < most) {
+		uint32_t off = (uint32_t)cursor_off(&records);
+		cursor_skip(&records, cursor_u16(&records));
+		if (!cursor_ok(&records))
+			break;
+		t->offs[t->n++] = off;
+	}
+	if (t->n < claimed)
+		warning_count(warnings, WARN_CV_TYPES, "types", cursor_off(&records));
+	return 0;
 }
 
 struct tables_opening {
@@ -275,13 +269,6 @@ static int read_item(const struct cv_items *items, uint32_t item, struct arena *
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Pays for @made what read_item() takes. */
-static bool pay_again(const struct cv_item_name *made, struct name_budget *budget)
-{
-	uint32_t name = made->string.size - (made->scope ? made->scope + 2 : 0);
-	return take_name_bytes(budget, name) && (!made->scope || take_name_bytes(budget, made->scope));
-}
-
 int cv_item_name(struct cv_items *items, uint32_t item, struct arena *arena, struct name_budget *budget,
 		 const struct cv_item_name **ret)
 {
@@ -292,7 +279,10 @@ int cv_item_name(struct cv_items *items, uint32_t item, struct arena *arena, str
 	const struct cv_item_name *made = atomic_load_explicit(slot, memory_order_acquire), *none = NULL;
 	if (made) {
 		*ret = made;
-		return pay_again(made, budget) ? 0 : -ENOENT;
+		uint32_t name = made->string.size - (made->scope ? made->scope + 2 : 0);
+		bool paid = take_name_bytes(budget, name) &&
+			    (!made->scope || take_name_bytes(budget, made->scope));
+		return paid ? 0 : -ENOENT;
 	}
 	int err = read_item(items, item, arena, budget, ret, &simple);
 	if (!err && simple)

@@ -186,13 +186,6 @@ static uint64_t item_hash(uint32_t item)
 	return x >> 32;
 }
 
-static size_t item_slot(const struct cv_lines *l, uint32_t item)
-{
-	const struct index_table *t = &l->inlinee_table;
-	return PROBE(i, item_hash(item), t->mask,
-		     !t->slots[i] || l->inlinees.v[t->slots[i] - 1].item == item);
-}
-
 static int widen_inlinees(struct cv_lines *l)
 {
 	if (index_table_widen(&l->inlinee_table))
@@ -206,7 +199,9 @@ struct cv_inlinee *cv_inlinee(struct cv_lines *l, uint32_t item)
 {
 	if (index_table_is_full(&l->inlinee_table, l->inlinees.n) && widen_inlinees(l))
 		return NULL;
-	uint32_t known = l->inlinee_table.slots[item_slot(l, item)];
+	const struct index_table *t = &l->inlinee_table;
+	uint32_t known = t->slots[PROBE(i, item_hash(item), t->mask,
+					!t->slots[i] || l->inlinees.v[t->slots[i] - 1].item == item)];
 	if (known)
 		return &l->inlinees.v[known - 1];
 	if (vec_push(&l->inlinees, (struct cv_inlinee){.item = item}))
@@ -315,18 +310,13 @@ static int find_checksums(struct cv_lines *l, struct cursor c)
 	return set_checksums(l, (struct span){0});
 }
 
-static int clear(struct cv_lines *l)
-{
-	l->files.n = l->lines.n = l->contributions.n = l->inlinees.n = l->imports.n = l->exports.n = 0;
-	index_table_deinit(&l->inlinee_table);
-	return index_table_init(&l->inlinee_table, FIRST_SLOTS);
-}
-
 int cv_lines_read(struct cv_lines *l, struct span c13, struct budget *budget, struct warnings *warnings)
 {
 	struct cursor c = cursor_new(c13.data, c13.size, false), part;
 	uint32_t kind;
-	int err = clear(l);
+	l->files.n = l->lines.n = l->contributions.n = l->inlinees.n = l->imports.n = l->exports.n = 0;
+	index_table_deinit(&l->inlinee_table);
+	int err = index_table_init(&l->inlinee_table, FIRST_SLOTS);
 	if (!err)
 		err = find_checksums(l, c);
 	if (err || !budget_work(budget, ACCOUNT_ROWS, c13.size / LINE_SIZE))

@@ -127,9 +127,18 @@ static int add_records(struct cv_module_reader *r, uint64_t entry, uint64_t targ
 	return err;
 }
 
-/* Leaves those of the function's pieces that are code and not described yet. */
-static void keep_wanted(struct cv_module_reader *r)
+/* Sets r->pieces to the code of @f that is to be described; there may be none. 0 or -ENOMEM. */
+static int find_code(struct cv_module_reader *r, const struct cv_function *f)
 {
+	int err = pdb_place(r->source->pdb, (uint16_t)(f->place >> 32), (uint32_t)f->place, f->size,
+			    &r->pieces);
+	if (err)
+		return err;
+	if (!f->size || !r->pieces.n)
+		warning_count(&r->warnings, WARN_CV_FUNCTION, NULL, (uint32_t)f->place);
+	if (!f->size || !budget_work(&r->budget, ACCOUNT_RECORDS, r->pieces.n * RANGE_STEPS))
+		r->pieces.n = 0;
+	/* Pieces that are no code, or described already, are left out. */
 	const struct cv_source *s = r->source;
 	size_t n = 0, outside = 0;
 	for (size_t i = 0; i < r->pieces.n; i++) {
@@ -142,20 +151,6 @@ static void keep_wanted(struct cv_module_reader *r)
 	if (outside && outside == r->pieces.n)
 		warning_count(&r->warnings, WARN_NOT_IN_TEXT, NULL, s->base + r->pieces.v[0].rva);
 	r->pieces.n = n;
-}
-
-/* Sets r->pieces to the code of @f that is to be described; there may be none. 0 or -ENOMEM. */
-static int find_code(struct cv_module_reader *r, const struct cv_function *f)
-{
-	int err = pdb_place(r->source->pdb, (uint16_t)(f->place >> 32), (uint32_t)f->place, f->size,
-			    &r->pieces);
-	if (err)
-		return err;
-	if (!f->size || !r->pieces.n)
-		warning_count(&r->warnings, WARN_CV_FUNCTION, NULL, (uint32_t)f->place);
-	if (!f->size || !budget_work(&r->budget, ACCOUNT_RECORDS, r->pieces.n * RANGE_STEPS))
-		r->pieces.n = 0;
-	keep_wanted(r);
 	return 0;
 }
 
@@ -391,16 +386,6 @@ static int read_symbols(struct cv_module_reader *r, struct span symbols)
 
 /* ---- Code without functions ---- */
 
-/* Offers the lines at @place to the symbol at @record. */
-static int offer_lines(struct cv_module_reader *r, uint64_t place, struct func_record record)
-{
-	const struct pdb_piece whole = {.size = (uint32_t)(record.end - record.start)};
-	int err = cv_lines_of(&r->lines, place, whole.size, &r->budget, &r->sites.flat);
-	if (!err)
-		err = cv_sites_write(&r->sites, &whole, 1, &r->arena, &r->budget, &record);
-	return err || !record.n_rows ? err : vec_push(&r->records, record);
-}
-
 /* Offers the lines of a contribution, whose code is at @piece, to the symbols that begin in it. */
 static int offer_piece(struct cv_module_reader *r, uint64_t place, const struct pdb_piece *piece)
 {
@@ -414,12 +399,17 @@ static int offer_piece(struct cv_module_reader *r, uint64_t place, const struct 
 			break;
 		if (s->end <= s->addr || s->end - s->addr > UINT32_MAX)
 			continue;
-		err = offer_lines(r, place + piece->off + (s->addr - start),
-				  (struct func_record){.start = s->addr,
-						       .end = s->end,
-						       .kind = RECORD_LINES,
-						       .name = NO_STRING,
-						       .bare = NO_STRING});
+		struct func_record record = {.start = s->addr,
+					     .end = s->end,
+					     .kind = RECORD_LINES,
+					     .name = NO_STRING,
+					     .bare = NO_STRING};
+		const struct pdb_piece whole = {.size = (uint32_t)(s->end - s->addr)};
+		err = cv_lines_of(&r->lines, place + piece->off + (s->addr - start), whole.size, &r->budget,
+				  &r->sites.flat);
+		if (!err)
+			err = cv_sites_write(&r->sites, &whole, 1, &r->arena, &r->budget, &record);
+		err = err || !record.n_rows ? err : vec_push(&r->records, record);
 	}
 	return err;
 }
@@ -444,13 +434,6 @@ static int offer_unused_lines(struct cv_module_reader *r)
 }
 
 /* ---- Modules ---- */
-
-static void clear(struct cv_module_reader *r)
-{
-	r->records.n = r->strings.n = r->branches.n = r->pending.n = 0;
-	r->open = false;
-	r->depth = 0;
-}
 
 static void *copy(struct arena *arena, const void *v, size_t n, size_t size)
 {
@@ -506,7 +489,9 @@ void cv_module_read(struct cv_module_reader *r, size_t index, struct cv_module_r
 	CLEANUP(pdb_bytes_free) struct pdb_bytes bytes = {0};
 	*ret = (struct cv_module_result){0};
 	r->warnings.order = index;
-	clear(r);
+	r->records.n = r->strings.n = r->branches.n = r->pending.n = 0;
+	r->open = false;
+	r->depth = 0;
 	int err = pdb_stream(r->source->pdb, m->stream, &bytes);
 	if (err == -EBADMSG)
 		warning_count(&r->warnings, WARN_CV_SYMBOL, SYMBOLS, 0);

@@ -135,30 +135,6 @@ int cv_sites_overlay(struct cv_sites *s, struct budget *budget)
 
 /* ---- Ranges of calls ---- */
 
-/* Makes @index the last child of its caller. */
-static void link_call(struct cv_sites *s, uint32_t index)
-{
-	uint32_t parent = s->calls.v[index].parent;
-	uint32_t *first = parent == NO_CALL ? &s->root : &s->calls.v[parent].child,
-		 *last = parent == NO_CALL ? &s->last_root : &s->calls.v[parent].last_child;
-	if (*first == NO_CALL)
-		*first = index;
-	else
-		s->calls.v[*last].sibling = index;
-	*last = index;
-}
-
-/* Begins with a call that the record did not have yet, whose callers it has. */
-static void begin_call(struct cv_sites *s, uint32_t index)
-{
-	struct cv_call *call = &s->calls.v[index];
-	call->written = s->written;
-	call->child = call->last_child = call->sibling = NO_CALL;
-	call->first_range = call->last_range = NO_CALL;
-	call->n_ranges = 0;
-	link_call(s, index);
-}
-
 static int add_range(struct cv_sites *s, uint32_t index, uint32_t lo, uint32_t hi)
 {
 	struct cv_call *call = &s->calls.v[index];
@@ -187,59 +163,29 @@ static int add_code(struct cv_sites *s, uint32_t index, uint32_t lo, uint32_t hi
 		invariant(n < INLINE_DEPTH_MAX);
 		path[n++] = index;
 	}
+	/* Callers become part of the record outermost first. */
 	while (n-- && !err) {
-		if (s->calls.v[path[n]].written != s->written)
-			begin_call(s, path[n]);
+		struct cv_call *call = &s->calls.v[path[n]];
+		if (call->written != s->written) {
+			call->written = s->written;
+			call->child = call->last_child = call->sibling = NO_CALL;
+			call->first_range = call->last_range = NO_CALL;
+			call->n_ranges = 0;
+			struct cv_call *parent = call->parent == NO_CALL ? NULL : &s->calls.v[call->parent];
+			uint32_t *first = parent ? &parent->child : &s->root,
+				 *last = parent ? &parent->last_child : &s->last_root;
+			if (*first == NO_CALL)
+				*first = path[n];
+			else
+				s->calls.v[*last].sibling = path[n];
+			*last = path[n];
+		}
 		err = add_range(s, path[n], lo, hi);
 	}
 	return err;
 }
 
 /* ---- Records ---- */
-
-/* Appends what @piece has of the function, @at bytes after the start of the record. 0, -EFBIG or -ENOMEM. */
-static int add_stretches(struct cv_sites *s, const struct pdb_piece *piece, uint32_t at,
-			 struct budget *budget)
-{
-	const struct cv_stretch *v = s->flat.v;
-	uint32_t lo = piece->off, hi = lo + piece->size;
-	size_t first = PARTITION_POINT(0, s->flat.n, mid, v[mid].hi <= lo);
-	size_t end = PARTITION_POINT(first, s->flat.n, mid, v[mid].lo < hi);
-	int err = budget_work(budget, ACCOUNT_ROWS, end - first) ? 0 : -EFBIG;
-	for (size_t i = first; i < end && !err; i++) {
-		struct cv_stretch t = v[i];
-		t.lo = at + (t.lo > lo ? t.lo - lo : 0);
-		t.hi = at + (t.hi < hi ? t.hi : hi) - lo;
-		err = cv_append_stretch(&s->spare, t);
-	}
-	return err;
-}
-
-/* The lines and calls of a record become s->spare. 0, -EFBIG or -ENOMEM. */
-static int collect_stretches(struct cv_sites *s, const struct pdb_piece *pieces, size_t n,
-			     struct budget *budget)
-{
-	uint32_t at = 0;
-	int err = 0;
-	s->spare.n = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		err = add_stretches(s, &pieces[i], at, budget);
-		at += pieces[i].size;
-	}
-	return err;
-}
-
-/* Rows in @out->rows, which has room. What begins without a line needs no row. */
-static void write_rows(const cv_stretches *w, struct func_record *out)
-{
-	for (size_t i = 0; i < w->n; i++) {
-		const struct cv_stretch *t = &w->v[i];
-		const struct gsym_row *last = out->n_rows ? &out->rows[out->n_rows - 1] : NULL;
-		bool same = last ? last->file == t->file && last->line == t->line : !t->file && !t->line;
-		if (!same)
-			out->rows[out->n_rows++] = (struct gsym_row){t->lo, t->file, t->line};
-	}
-}
 
 /* Ranges of all calls, as many as the module can pay for: 0, -EFBIG or -ENOMEM. */
 static int collect_ranges(struct cv_sites *s, struct budget *budget)
@@ -261,44 +207,31 @@ static int collect_ranges(struct cv_sites *s, struct budget *budget)
 	return 0;
 }
 
-static void write_call(const struct cv_sites *s, const struct cv_call *call, struct func_record *out)
-{
-	const struct cv_site *site = &s->sites.v[call->site];
-	out->inlines[out->n_inlines++] = (struct gsym_inline){
-		.name = site->name,
-		.call_file = call->file,
-		.call_line = call->line,
-		.depth = site->depth,
-		.first_range = out->n_ranges,
-		.n_ranges = call->n_ranges,
-	};
-	for (uint32_t i = call->first_range; i != NO_CALL; i = s->ranges.v[i].next) {
-		const struct cv_call_range *r = &s->ranges.v[i];
-		out->ranges[out->n_ranges++] = (struct gsym_range){r->lo, r->hi - r->lo};
-	}
-}
-
 /* In preorder, without recursion: calls know their callers. */
 static void write_calls(const struct cv_sites *s, struct func_record *out)
 {
 	uint32_t at = s->root;
 	while (at != NO_CALL) {
 		const struct cv_call *call = &s->calls.v[at];
-		write_call(s, call, out);
+		const struct cv_site *site = &s->sites.v[call->site];
+		out->inlines[out->n_inlines++] = (struct gsym_inline){
+			.name = site->name,
+			.call_file = call->file,
+			.call_line = call->line,
+			.depth = site->depth,
+			.first_range = out->n_ranges,
+			.n_ranges = call->n_ranges,
+		};
+		for (uint32_t i = call->first_range; i != NO_CALL; i = s->ranges.v[i].next) {
+			const struct cv_call_range *r = &s->ranges.v[i];
+			out->ranges[out->n_ranges++] = (struct gsym_range){r->lo, r->hi - r->lo};
+		}
 		at = call->child;
 		while (at == NO_CALL && call->sibling == NO_CALL && call->parent != NO_CALL)
 			call = &s->calls.v[call->parent];
 		at = at == NO_CALL ? call->sibling : at;
 	}
 	invariant(out->n_ranges == s->ranges.n);
-}
-
-static size_t count_calls(const struct cv_sites *s)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < s->calls.n; i++)
-		n += s->calls.v[i].written == s->written;
-	return n;
 }
 
 static int write_inlines(struct cv_sites *s, struct arena *arena, struct budget *budget,
@@ -309,7 +242,9 @@ static int write_inlines(struct cv_sites *s, struct arena *arena, struct budget 
 	int err = collect_ranges(s, budget);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	size_t n = count_calls(s);
+	size_t n = 0;
+	for (size_t i = 0; i < s->calls.n; i++)
+		n += s->calls.v[i].written == s->written;
 	if (!budget_memory(budget, ACCOUNT_CALLS,
 			   n * sizeof(*out->inlines) + s->ranges.n * sizeof(*out->ranges)))
 		return 0;
@@ -325,7 +260,24 @@ static int write_inlines(struct cv_sites *s, struct arena *arena, struct budget 
 int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n, struct arena *arena,
 		   struct budget *budget, struct func_record *out)
 {
-	int err = collect_stretches(s, pieces, n, budget);
+	uint32_t at = 0;
+	int err = 0;
+	s->spare.n = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct pdb_piece *piece = &pieces[i];
+		const struct cv_stretch *v = s->flat.v;
+		uint32_t lo = piece->off, hi = lo + piece->size;
+		size_t first = PARTITION_POINT(0, s->flat.n, mid, v[mid].hi <= lo);
+		size_t end = PARTITION_POINT(first, s->flat.n, mid, v[mid].lo < hi);
+		err = budget_work(budget, ACCOUNT_ROWS, end - first) ? 0 : -EFBIG;
+		for (size_t k = first; k < end && !err; k++) {
+			struct cv_stretch t = v[k];
+			t.lo = at + (t.lo > lo ? t.lo - lo : 0);
+			t.hi = at + (t.hi < hi ? t.hi : hi) - lo;
+			err = cv_append_stretch(&s->spare, t);
+		}
+		at += piece->size;
+	}
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (!budget_memory(budget, ACCOUNT_ROWS, s->spare.n * sizeof(*out->rows)))
@@ -333,6 +285,13 @@ int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n,
 	out->rows = arena_array(arena, s->spare.n, sizeof(*out->rows));
 	if (!out->rows)
 		return -ENOMEM;
-	write_rows(&s->spare, out);
+	/* What begins without a line needs no row. */
+	for (size_t i = 0; i < s->spare.n; i++) {
+		const struct cv_stretch *t = &s->spare.v[i];
+		const struct gsym_row *last = out->n_rows ? &out->rows[out->n_rows - 1] : NULL;
+		bool same = last ? last->file == t->file && last->line == t->line : !t->file && !t->line;
+		if (!same)
+			out->rows[out->n_rows++] = (struct gsym_row){t->lo, t->file, t->line};
+	}
 	return write_inlines(s, arena, budget, out);
 }

@@ -160,14 +160,6 @@ static struct object_file *open_namesake(const struct object_file *object, const
 	return NULL;
 }
 
-/* The directory of @object; absolute unless an opener hides the file system. */
-static void object_dir(const struct object_file *object, char ret[static PATH_SIZE])
-{
-	bool hidden = object->opener && object->opener->open;
-	CLEANUP(freep) char *path = hidden ? NULL : realpath(object->path, NULL);
-	dir_of(object->path[0] == '/' || !path ? object->path : path, ret, PATH_SIZE);
-}
-
 /* ---- dSYM bundles of Mach-O files ---- */
 
 enum { BUNDLE_LEVELS = 4 /* X.framework/Versions/A/X */ };
@@ -265,7 +257,10 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
 	*ret = bundled ? find_dsym(object, dirs) : NULL;
 	if (bundled || (has_id && find_by_id(object, dirs, ret)))
 		return 0;
-	object_dir(object, dir);
+	/* Absolute unless an opener hides the file system. */
+	bool hidden = object->opener && object->opener->open;
+	CLEANUP(freep) char *path = hidden ? NULL : realpath(object->path, NULL);
+	dir_of(object->path[0] == '/' || !path ? object->path : path, dir, PATH_SIZE);
 	if (!find_by_link(object, dir, dirs, ret) && has_id)
 		find_namesake(object, dir, dirs, ret);
 	return 0;

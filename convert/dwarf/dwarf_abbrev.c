@@ -154,15 +154,6 @@ static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, en
 						      .value = implicit});
 }
 
-/* Whether a subprogram or inlined subroutine with the attributes @seen can have code of its own. */
-static void note_code(struct abbrev *abbrev, uint32_t seen)
-{
-	bool code = abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED;
-	bool placed = (seen >> SLOT_HIGH_PC | seen >> SLOT_RANGES) & 1;
-	abbrev->bare = code && !placed && abbrev->fixed_size >= 0;
-	abbrev->declares = seen >> SLOT_DECLARATION & 1;
-}
-
 static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbrev *abbrev,
 		       const struct unit_header *unit)
 {
@@ -180,7 +171,10 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 		if (!cursor_ok(c))
 			return -EBADMSG;
 		if (!attr && !form) {
-			note_code(abbrev, seen);
+			bool code = abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED;
+			bool placed = (seen >> SLOT_HIGH_PC | seen >> SLOT_RANGES) & 1;
+			abbrev->bare = code && !placed && abbrev->fixed_size >= 0;
+			abbrev->declares = seen >> SLOT_DECLARATION & 1;
 			return 0;
 		}
 		int64_t implicit = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
@@ -199,17 +193,6 @@ static int compare_code(const void *a, const void *b)
 {
 	uint64_t x = ((const struct abbrev *)a)->code, y = ((const struct abbrev *)b)->code;
 	return x < y ? -1 : x > y;
-}
-
-/* Whether the table was compiled for a unit with the same parameters as @unit, on which sizes of forms
- * depend. */
-static bool is_there(const struct abbrev_table *table, const struct dwarf *dwarf,
-		     const struct unit_header *unit)
-{
-	const struct unit_header *old = &table->read_for;
-	return table->dwarf == dwarf && old->abbrev_off == unit->abbrev_off &&
-	       old->version == unit->version && old->addr_size == unit->addr_size &&
-	       old->off_size == unit->off_size;
 }
 
 static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
@@ -240,7 +223,9 @@ static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, con
 
 int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
 {
-	if (is_there(table, dwarf, unit))
+	const struct unit_header *old = &table->read_for;
+	if (table->dwarf == dwarf && old->abbrev_off == unit->abbrev_off && old->version == unit->version &&
+	    old->addr_size == unit->addr_size && old->off_size == unit->off_size)
 		return 0;
 	int err = read_table(table, dwarf, unit);
 	table->dwarf = err ? NULL : dwarf;

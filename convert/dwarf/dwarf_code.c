@@ -35,20 +35,6 @@ static struct arange_set read_set_header(struct cursor *c, uint64_t start, unsig
 	return set;
 }
 
-static int read_tuples(struct code_list *l, struct cursor *c, const struct arange_set *set)
-{
-	uint64_t mode = l->dwarf->mode_bits;
-	int err = 0;
-	while (!err && cursor_left(c)) {
-		uint64_t lo = cursor_uint(c, set->addr_size), size = cursor_uint(c, set->addr_size), end;
-		if (!cursor_ok(c) || (!lo && !size))
-			break;
-		if (!__builtin_add_overflow(lo & ~mode, size, &end))
-			err = add_code_range(l, set->unit_off, lo & ~mode, end);
-	}
-	return err;
-}
-
 static int read_set(struct code_list *l, struct cursor *c, uint64_t start, unsigned off_size)
 {
 	const struct dwarf *d = l->dwarf;
@@ -58,7 +44,16 @@ static int read_set(struct code_list *l, struct cursor *c, uint64_t start, unsig
 		return 0;
 	if (u)
 		l->listed[u - d->units] = true;
-	return read_tuples(l, c, &set);
+	uint64_t mode = l->dwarf->mode_bits;
+	int err = 0;
+	while (!err && cursor_left(c)) {
+		uint64_t lo = cursor_uint(c, set.addr_size), size = cursor_uint(c, set.addr_size), end;
+		if (!cursor_ok(c) || (!lo && !size))
+			break;
+		if (!__builtin_add_overflow(lo & ~mode, size, &end))
+			err = add_code_range(l, set.unit_off, lo & ~mode, end);
+	}
+	return err;
 }
 
 static int read_aranges(struct code_list *l)

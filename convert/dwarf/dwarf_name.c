@@ -143,19 +143,14 @@ static void chain_add(struct name_chain *chain, const struct unit *unit, const s
 		(struct chain_link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
 }
 
-/* Empties a chain. The links are not cleared: there are too many to do so for every name. */
-static void chain_begin(struct name_chain *chain)
-{
-	chain->n = 0;
-	chain->linkage_name = chain->name = NULL;
-}
-
 /* Follows the references of @die, which is overwritten; a bad one ends the chain. 0 or -ENOMEM. */
 static int follow(struct names *names, struct unit *unit, struct die *die, struct name_chain *chain)
 {
 	struct die_ref at;
 	uint64_t first = die->off;
-	chain_begin(chain);
+	/* The links are not cleared: there are too many to do so for every name. */
+	chain->n = 0;
+	chain->linkage_name = chain->name = NULL;
 	chain_add(chain, unit, die);
 	while (!chain->linkage_name && next_reference(names, unit, die, &at)) {
 		if (chain->n == REFERENCE_DEPTH_MAX) {

@@ -24,13 +24,6 @@ bool line_table_has_file(const struct line_table *table, uint64_t index)
 	return table->version >= 5 ? index < table->files.n : index - 1 < table->files.n;
 }
 
-/* Version 5 has the compilation directory as directory 0; before, 0 meant it and was not in the table. */
-static const char *include_dir(const struct line_table *table, uint64_t index)
-{
-	uint64_t i = table->version >= 5 ? index : index - 1;
-	return i < table->dirs.n ? table->dirs.v[i] : "";
-}
-
 static char *append_path(char *path, char *at, const char *part)
 {
 	if (!*part)
@@ -77,7 +70,9 @@ int line_table_path(const struct line_table *table, struct unit *unit, uint64_t 
 	const struct line_file *file = &table->files.v[table->version >= 5 ? index : index - 1];
 	const char *name = file->name, *dir = "", *comp = "";
 	if (!is_absolute(name)) {
-		dir = include_dir(table, file->dir);
+		/* Version 5 lists the compilation directory as number 0; before, 0 meant it, unlisted. */
+		uint64_t i = table->version >= 5 ? file->dir : file->dir - 1;
+		dir = i < table->dirs.n ? table->dirs.v[i] : "";
 		if (!is_absolute(dir) && (table->version < 5 || file->dir != 0))
 			comp = unit->comp_dir;
 	}

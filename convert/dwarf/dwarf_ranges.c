@@ -127,15 +127,6 @@ static bool list_offset(const struct unit *unit, const struct value *v, uint64_t
 	return cursor_ok(&c) && !__builtin_add_overflow(off, unit->rnglists_base, ret);
 }
 
-/* Range ends have the mode bit, too. */
-static void clear_mode_bits(const struct unit *unit, struct range *v, size_t n)
-{
-	for (size_t i = 0; i < n && unit->main->mode_bits; i++) {
-		v[i].lo &= ~unit->main->mode_bits;
-		v[i].hi &= ~unit->main->mode_bits;
-	}
-}
-
 static int read_list(struct unit *unit, const struct die *die, enum account account, range_vec *ret)
 {
 	const struct list_reader l = {unit, account, ret};
@@ -153,8 +144,11 @@ static int read_list(struct unit *unit, const struct die *die, enum account acco
 	cursor_seek(&c, off);
 	if (!err)
 		err = v5 ? read_debug_rnglists(&l, &c) : read_debug_ranges(&l, &c);
-	if (ret->n > first) /* else there may be no array */
-		clear_mode_bits(unit, ret->v + first, ret->n - first);
+	/* Range ends have the mode bit, too. */
+	for (size_t i = first; i < ret->n && unit->main->mode_bits; i++) {
+		ret->v[i].lo &= ~unit->main->mode_bits;
+		ret->v[i].hi &= ~unit->main->mode_bits;
+	}
 	if (err != -EBADMSG)
 		return err == -EDQUOT ? 0 : err;
 	warning_count(unit->warnings, WARN_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);

@@ -58,19 +58,6 @@ static bool is_short_pair(const struct cursor *c)
 	       c->pos[1] != DW_FORM_implicit_const;
 }
 
-static void skip_attrs(struct cursor *c)
-{
-	uint64_t attr, form;
-	do {
-		while (is_short_pair(c))
-			c->pos += 2;
-		attr = cursor_uleb(c);
-		form = cursor_uleb(c);
-		if (form == DW_FORM_implicit_const)
-			cursor_skip_leb(c);
-	} while (cursor_ok(c) && (attr || form));
-}
-
 /* Reads the table from @c on, and notes the abbreviations of unit entries. */
 static void scan_table(struct shared_scan *s, struct cursor *c)
 {
@@ -81,7 +68,15 @@ static void scan_table(struct shared_scan *s, struct cursor *c)
 		cursor_skip(c, 1);
 		if (is_unit_tag(tag) && s->n_roots < ROOTS_MAX)
 			s->roots[s->n_roots++] = (struct root_abbrev){code, cursor_off(c)};
-		skip_attrs(c);
+		uint64_t attr, form;
+		do {
+			while (is_short_pair(c))
+				c->pos += 2;
+			attr = cursor_uleb(c);
+			form = cursor_uleb(c);
+			if (form == DW_FORM_implicit_const)
+				cursor_skip_leb(c);
+		} while (cursor_ok(c) && (attr || form));
 	}
 }
 
@@ -127,15 +122,6 @@ struct root_values {
 	uint16_t language;  /* 0: none */
 };
 
-static void take_root_value(struct root_values *root, uint64_t attr, const struct value *v)
-{
-	bool number = v->class == VALUE_UINT || v->class == VALUE_SINT;
-	if (attr == DW_AT_stmt_list)
-		root->stmt_list = number ? v->u : NO_LINES;
-	else
-		root->language = number ? (uint16_t)v->u : 0;
-}
-
 /*
  * Attributes of the entry at @die, which are listed at @specs of .debug_abbrev. False when it has more than
  * compilers write; a damaged entry fails @die.
@@ -154,7 +140,11 @@ static bool read_root(const struct shared_scan *s, const struct unit_header *u, 
 			return true;
 		if (attr == DW_AT_stmt_list || attr == DW_AT_language) {
 			form_read(die, form, implicit, d, u, &v);
-			take_root_value(ret, attr, &v);
+			bool number = v.class == VALUE_UINT || v.class == VALUE_SINT;
+			if (attr == DW_AT_stmt_list)
+				ret->stmt_list = number ? v.u : NO_LINES;
+			else
+				ret->language = number ? (uint16_t)v.u : 0;
 		} else {
 			form_skip(die, form, u);
 		}

@@ -19,20 +19,6 @@
 
 /* ---- Flags ---- */
 
-/*
- * One pass marks the names of all functions in an array by string number, a second looks up callees.
- */
-
-static void flag_record(struct func_record *r, const bool *defined)
-{
-	for (uint32_t i = 0; i < r->n_callsites; i++) {
-		struct gsym_callsite *site = &r->callsites[i];
-		for (uint32_t k = 0; k < site->n_patterns; k++)
-			site->flags |= defined[r->patterns[site->first_pattern + k]] ? GSYM_CALLSITE_INTERNAL
-										     : GSYM_CALLSITE_EXTERNAL;
-	}
-}
-
 int callsites_flag(record_vec *records, const struct pool *pool)
 {
 	bool *defined = calloc(pool->strings.n + 1, sizeof(*defined));
@@ -41,8 +27,17 @@ int callsites_flag(record_vec *records, const struct pool *pool)
 	for (size_t i = 0; i < records->n; i++)
 		if (records->v[i].kind != RECORD_LINES && records->v[i].name != NO_STRING)
 			defined[records->v[i].name] = true;
-	for (size_t i = 0; i < records->n; i++)
-		flag_record(&records->v[i], defined);
+	/* One pass marked the names of all functions by string number; this one looks up callees. */
+	for (size_t i = 0; i < records->n; i++) {
+		struct func_record *r = &records->v[i];
+		for (uint32_t k = 0; k < r->n_callsites; k++) {
+			struct gsym_callsite *site = &r->callsites[k];
+			for (uint32_t p = 0; p < site->n_patterns; p++)
+				site->flags |= defined[r->patterns[site->first_pattern + p]]
+						       ? GSYM_CALLSITE_INTERNAL
+						       : GSYM_CALLSITE_EXTERNAL;
+		}
+	}
 	free(defined);
 	return 0;
 }
@@ -177,16 +172,6 @@ struct group {
 	size_t n;
 };
 
-/* Appends @from with its patterns to @r, whose arrays have room. */
-static void append_site(struct func_record *r, struct gsym_callsite from, const uint64_t *patterns)
-{
-	for (uint32_t k = 0; k < from.n_patterns; k++)
-		r->patterns[r->n_patterns + k] = patterns[k];
-	from.first_pattern = r->n_patterns;
-	r->n_patterns += from.n_patterns;
-	r->callsites[r->n_callsites++] = from;
-}
-
 static int append_function(const struct callsites_file *file, const struct listed_function *f,
 			   struct pool *pool, struct func_record *r)
 {
@@ -216,8 +201,14 @@ static void keep_told(struct func_record *r, const struct func_record *old, cons
 {
 	for (uint32_t i = 0; i < old->n_callsites; i++) {
 		const struct gsym_callsite *site = &old->callsites[i];
-		if (!offs || !bsearch(&site->return_off, offs, n_offs, sizeof(*offs), compare_u64))
-			append_site(r, *site, old->patterns + site->first_pattern);
+		if (!offs || !bsearch(&site->return_off, offs, n_offs, sizeof(*offs), compare_u64)) {
+			struct gsym_callsite from = *site;
+			for (uint32_t k = 0; k < from.n_patterns; k++)
+				r->patterns[r->n_patterns + k] = old->patterns[site->first_pattern + k];
+			from.first_pattern = r->n_patterns;
+			r->n_patterns += from.n_patterns;
+			r->callsites[r->n_callsites++] = from;
+		}
 	}
 }
 

@@ -67,34 +67,6 @@ static int compare_keyed(const void *a, const void *b, void *user)
 	return c ? c : x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int sort_keys(struct keyed *keys, size_t n, struct sort_context *context)
-{
-	int err = radix_sort(keys, n);
-	for (size_t first = 0, end; first < n && !err; first = end) {
-		for (end = first + 1; end < n && keys[end].key == keys[first].key;)
-			end++;
-		if (end - first > 1)
-			qsort_r(keys + first, end - first, sizeof(*keys), compare_keyed, context);
-	}
-	return err;
-}
-
-/* Moves each record to the place of its key, cycle by cycle: another array of them would be new memory. */
-static void permute_records(struct func_record *records, struct keyed *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct func_record first = records[i];
-		size_t to = i;
-		for (size_t from; (from = keys[to].index) != i; to = from) {
-			records[to] = records[from];
-			keys[to].index = (uint32_t)to;
-		}
-		if (to != i)
-			records[to] = first;
-		keys[to].index = (uint32_t)to;
-	}
-}
-
 /* By start, end and richness; stable. */
 static int sort_records(record_vec *records, bool by_rows)
 {
@@ -103,9 +75,29 @@ static int sort_records(record_vec *records, bool by_rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < records->n; i++)
 		keys[i] = (struct keyed){records->v[i].start, (uint32_t)i};
-	int err = sort_keys(keys, records->n, &(struct sort_context){records->v, by_rows});
-	if (!err)
-		permute_records(records->v, keys, records->n);
+	struct sort_context context = {records->v, by_rows};
+	int err = radix_sort(keys, records->n);
+	for (size_t first = 0, end; first < records->n && !err; first = end) {
+		for (end = first + 1; end < records->n && keys[end].key == keys[first].key;)
+			end++;
+		if (end - first > 1)
+			qsort_r(keys + first, end - first, sizeof(*keys), compare_keyed, &context);
+	}
+
+	if (!err) {
+		/* Each record moves to its key's place, cycle by cycle: another array would be new memory. */
+		for (size_t i = 0; i < records->n; i++) {
+			struct func_record first = records->v[i];
+			size_t to = i;
+			for (size_t from; (from = keys[to].index) != i; to = from) {
+				records->v[to] = records->v[from];
+				keys[to].index = (uint32_t)to;
+			}
+			if (to != i)
+				records->v[to] = first;
+			keys[to].index = (uint32_t)to;
+		}
+	}
 	return err;
 }
 
@@ -339,16 +331,6 @@ static int prune(record_vec *records, bool match_llvm, struct warnings *warnings
 	return 0;
 }
 
-/* End markers name no code, unless a row begins there. */
-static void drop_markers(record_vec *records)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < records->n; i++)
-		if (!records->v[i].marker || (records->v[i].n_rows && !records->v[i].rows->off))
-			records->v[kept++] = records->v[i];
-	records->n = kept;
-}
-
 /* Whether records ascend by start and end, and no two have one range. */
 static bool in_order(const record_vec *records)
 {
@@ -380,7 +362,12 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 	invariant(err || in_order(records));
 	if (!err)
 		err = symbol_rows_assign(records, &offers, arena);
-	drop_markers(records);
+	/* End markers name no code, unless a row begins there. */
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++)
+		if (!records->v[i].marker || (records->v[i].n_rows && !records->v[i].rows->off))
+			records->v[kept++] = records->v[i];
+	records->n = kept;
 	vec_free(&offers);
 	return err;
 }

@@ -109,9 +109,19 @@ static int merge_group(struct merge *m, struct func_record *v, size_t first, siz
 	return 0;
 }
 
-/* Removes functions that are in a list, and all folded ones. */
-static void drop_merged(record_vec *records)
+int merge_records(record_vec *records, const struct pool *pool, struct arena *arena)
 {
+	struct merge m = {.pool = pool, .arena = arena};
+	int err = 0;
+	for (size_t first = 0, end; first < records->n && !err; first = end) {
+		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start &&
+				      records->v[end].end == records->v[first].end;)
+			end++;
+		invariant(end == records->n || records->v[first].start <= records->v[end].start);
+		if (end - first > 1)
+			err = merge_group(&m, records->v, first, end);
+	}
+	/* Functions that are in a list go, and all folded ones. */
 	size_t kept = 0;
 	for (size_t i = 0, end; i < records->n; i = end) {
 		bool merged = false;
@@ -126,20 +136,5 @@ static void drop_merged(record_vec *records)
 		}
 	}
 	records->n = kept;
-}
-
-int merge_records(record_vec *records, const struct pool *pool, struct arena *arena)
-{
-	struct merge m = {.pool = pool, .arena = arena};
-	int err = 0;
-	for (size_t first = 0, end; first < records->n && !err; first = end) {
-		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start &&
-				      records->v[end].end == records->v[first].end;)
-			end++;
-		invariant(end == records->n || records->v[first].start <= records->v[end].start);
-		if (end - first > 1)
-			err = merge_group(&m, records->v, first, end);
-	}
-	drop_merged(records);
 	return err;
 }

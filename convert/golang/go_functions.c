@@ -30,12 +30,6 @@ static bool next_row(struct row_walk *w)
 	return true;
 }
 
-static void pass_row(struct row_walk *w)
-{
-	w->file += w->files->v[w->file].end == w->to;
-	w->line += w->lines->v[w->line].end == w->to;
-}
-
 static int make_rows(struct go_reader *r, const struct go_function *f)
 {
 	struct row_walk w = {.files = &r->file_steps, .lines = &r->line_steps};
@@ -49,23 +43,13 @@ static int make_rows(struct go_reader *r, const struct go_function *f)
 		if (w.to > w.from && (!last || last->file != row.file || last->line != row.line) &&
 		    vec_push(&r->rows, row))
 			return -ENOMEM;
-		pass_row(&w);
+		w.file += w.files->v[w.file].end == w.to;
+		w.line += w.lines->v[w.line].end == w.to;
 	}
 	return 0;
 }
 
 /* ---- Functions ---- */
-
-static int read_values(struct go_reader *r, const struct go_function *f)
-{
-	int err = 0;
-	bool whole = pc_values_read(&r->table, f->file_values, &r->budget, &r->file_steps, &err);
-	whole &= pc_values_read(&r->table, f->line_values, &r->budget, &r->line_steps, &err);
-	whole &= pc_values_read(&r->table, f->call_values, &r->budget, &r->call_steps, &err);
-	if (!whole && !err)
-		warning_count(r->warnings, WARN_GO_VALUES, NULL, f->start);
-	return err;
-}
 
 /* The end of @f: that of its lines, which exclude padding. */
 static uint64_t end_of(const struct go_reader *r, const struct go_function *f)
@@ -105,7 +89,12 @@ static int fill_record(struct go_reader *r, struct func_record *out)
 /* Reads the values of @f for @out, whose end it sets if that is not known. */
 static int read_function(struct go_reader *r, const struct go_function *f, struct func_record *out)
 {
-	int err = read_values(r, f);
+	int err = 0;
+	bool whole = pc_values_read(&r->table, f->file_values, &r->budget, &r->file_steps, &err);
+	whole &= pc_values_read(&r->table, f->line_values, &r->budget, &r->line_steps, &err);
+	whole &= pc_values_read(&r->table, f->call_values, &r->budget, &r->call_steps, &err);
+	if (!whole && !err)
+		warning_count(r->warnings, WARN_GO_VALUES, NULL, f->start);
 	if (!err)
 		err = make_rows(r, f);
 	if (!out->end)

@@ -189,16 +189,6 @@ static int emit_calls(struct go_reader *r)
 	return 0;
 }
 
-/* One more than the greatest node that the function uses, of those that can be. */
-static uint32_t count_nodes(const pc_step_vec *steps, uint64_t possible)
-{
-	int32_t most = -1;
-	for (size_t i = 0; i < steps->n; i++)
-		if (steps->v[i].value > most && (uint32_t)steps->v[i].value < possible)
-			most = steps->v[i].value;
-	return (uint32_t)most + 1;
-}
-
 /* Whether @step is in a node, all of which are known to r->calls. */
 static bool in_node(struct go_reader *r, const struct go_function *f, const struct pc_step *step)
 {
@@ -209,8 +199,13 @@ static bool in_node(struct go_reader *r, const struct go_function *f, const stru
 
 int go_inlines_make(struct go_reader *r, const struct go_function *f, uint64_t end)
 {
-	uint32_t nodes = count_nodes(&r->call_steps, inline_node_count(&r->table, f)), from = 0,
-		 size = (uint32_t)(end - f->start);
+	/* One more than the greatest node that the function uses, of those that can be. */
+	uint64_t possible = inline_node_count(&r->table, f);
+	int32_t most = -1;
+	for (size_t i = 0; i < r->call_steps.n; i++)
+		if (r->call_steps.v[i].value > most && (uint32_t)r->call_steps.v[i].value < possible)
+			most = r->call_steps.v[i].value;
+	uint32_t nodes = (uint32_t)most + 1, from = 0, size = (uint32_t)(end - f->start);
 	r->calls.n = r->parts.n = r->inlines.n = r->ranges.n = 0;
 	if (!nodes || !budget_work(&r->budget, ACCOUNT_CALLS, nodes))
 		return 0;

@@ -31,20 +31,15 @@ struct moduledata {
 	uint64_t words[WORDS];
 };
 
-/* The address that a word of the file stands for. */
-static uint64_t pointer_of(const struct object_file *object, uint64_t word)
-{
-	if (!object->format->chains_pointers || !(word >> CHAINED_BITS))
-		return word;
-	word &= ((uint64_t)1 << CHAINED_BITS) - 1;
-	return word < object->base_address ? word + object->base_address : word;
-}
-
 static uint64_t load_word(const struct pclntab *t, const uint8_t *at)
 {
 	uint64_t word =
 		t->pointer_size == 8 ? load64(at, t->object->big_endian) : load32(at, t->object->big_endian);
-	return pointer_of(t->object, word);
+	/* Chained pointers have more than an address in a word. */
+	if (!t->object->format->chains_pointers || !(word >> CHAINED_BITS))
+		return word;
+	word &= ((uint64_t)1 << CHAINED_BITS) - 1;
+	return word < t->object->base_address ? word + t->object->base_address : word;
 }
 
 /* ---- Words of the program ---- */
@@ -80,16 +75,6 @@ static uint64_t search(const struct pclntab *t, const struct data_area *area)
 	return 0;
 }
 
-static uint64_t search_areas(const struct pclntab *t)
-{
-	struct area_walk walk = area_walk_of(t->object);
-	struct data_area area;
-	uint64_t addr = 0;
-	while (!addr && next_area(&walk, &area))
-		addr = search(t, &area);
-	return addr;
-}
-
 static uint64_t search_relocations(const struct pclntab *t)
 {
 	struct cursor c = relatives_of(t->object);
@@ -102,7 +87,11 @@ static uint64_t search_relocations(const struct pclntab *t)
 
 static bool find_moduledata(struct moduledata *m)
 {
-	uint64_t addr = search_areas(m->table);
+	struct area_walk walk = area_walk_of(m->table->object);
+	struct data_area area;
+	uint64_t addr = 0;
+	while (!addr && next_area(&walk, &area))
+		addr = search(m->table, &area);
 	if (!addr)
 		addr = search_relocations(m->table);
 	return addr && read_words(m->table, addr, m->words, WORDS);
@@ -116,13 +105,6 @@ static uint32_t table_end(const struct pclntab *t)
 	struct cursor c = cursor_new(t->functions.data, t->functions.size, t->object->big_endian);
 	cursor_seek(&c, t->n_functions * 2 * sizeof(uint32_t));
 	return cursor_u32(&c);
-}
-
-/* Whether code ends where the table's last function does. */
-static bool agrees(const struct moduledata *m)
-{
-	uint32_t end = table_end(m->table);
-	return end && pclntab_address(m->table, end) == m->words[WORD_END];
 }
 
 /* Whether @text follows @last, or begins the code of @t. */
@@ -190,7 +172,9 @@ int moduledata_read(struct pclntab *t)
 		return t->text ? 0 : guess_code_start(t);
 	t->text = m.words[WORD_TEXT];
 	find_texts(&m, t);
-	if (!agrees(&m))
+	/* Code ends where the table's last function does. */
+	uint32_t end = table_end(t);
+	if (!end || pclntab_address(t, end) != m.words[WORD_END])
 		return -EBADMSG;
 	find_trees(&m, t);
 	return 0;

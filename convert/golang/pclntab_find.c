@@ -57,12 +57,6 @@ static bool try_at(struct pclntab *t, struct span in, uint64_t addr, uint64_t of
 	return !pclntab_read_header(t);
 }
 
-static bool find_by_name(struct object_file *object, struct pclntab *t)
-{
-	const struct object_section *s = object_go_table(object);
-	return s && try_at(t, s->raw, s->addr, 0);
-}
-
 /* ---- By its magic number ---- */
 
 static bool is_magic(uint32_t word)
@@ -153,5 +147,6 @@ int pclntab_find(struct object_file *object, struct arena *arena, struct pclntab
 	*ret = (struct pclntab){.object = object};
 	if (object->relocatable || (object->addr_size != 4 && object->addr_size != 8))
 		return -ENOENT;
-	return find_by_name(object, ret) || search_areas(ret) ? relocate(ret, arena) : -ENOENT;
+	const struct object_section *s = object_go_table(object);
+	return (s && try_at(ret, s->raw, s->addr, 0)) || search_areas(ret) ? relocate(ret, arena) : -ENOENT;
 }

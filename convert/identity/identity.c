@@ -36,20 +36,6 @@ static bool is_hashed(const struct object_section *s)
 	return s->allocated && s->raw.size;
 }
 
-static void hash_loaded(XXH3_state_t *state, const struct object_file *object)
-{
-	for (size_t i = 0; i < object->sections.n; i++) {
-		const struct object_section *s = &object->sections.v[i];
-		uint8_t place[16];
-		if (!is_hashed(s))
-			continue;
-		store64(place, s->addr, false);
-		store64(place + 8, s->raw.size, false);
-		(void)XXH3_128bits_update(state, place, sizeof(place));
-		hash_bytes(state, object, s->raw);
-	}
-}
-
 static bool is_hashed_whole(const struct object_file *object)
 {
 	uint64_t size = object->map_size;
@@ -79,7 +65,16 @@ static int hash_object(const struct object_file *object, struct image_identity *
 	if (is_hashed_whole(object))
 		hash_bytes(state, object, (struct span){object->map, object->map_size});
 	else
-		hash_loaded(state, object);
+		for (size_t i = 0; i < object->sections.n; i++) {
+			const struct object_section *s = &object->sections.v[i];
+			uint8_t place[16];
+			if (!is_hashed(s))
+				continue;
+			store64(place, s->addr, false);
+			store64(place + 8, s->raw.size, false);
+			(void)XXH3_128bits_update(state, place, sizeof(place));
+			hash_bytes(state, object, s->raw);
+		}
 	XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state));
 	XXH3_freeState(state);
 	memcpy(id->id, hash.digest, sizeof(hash.digest));
@@ -92,12 +87,6 @@ static int hash_object(const struct object_file *object, struct image_identity *
 
 enum { ID_DIGITS_MIN = 16 /* a name of so many hexadecimal digits or more is an id */ };
 
-static bool is_id(const char *name)
-{
-	size_t n = strlen(name);
-	return n >= ID_DIGITS_MIN && strspn(name, "0123456789abcdef") == n;
-}
-
 static bool take_debuglink(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
 {
 	static const char suffix[] = ".debug";
@@ -107,7 +96,9 @@ static bool take_debuglink(struct object_file *object, char ret[static IMAGE_NAM
 	size_t n = strlen(name);
 	if (n >= sizeof(suffix) && strcmp(name + n - (sizeof(suffix) - 1), suffix) == 0)
 		name[n - (sizeof(suffix) - 1)] = 0;
-	return !is_id(name) && object_take_name(name, ret);
+	n = strlen(name);
+	bool is_id = n >= ID_DIGITS_MIN && strspn(name, "0123456789abcdef") == n;
+	return !is_id && object_take_name(name, ret);
 }
 
 void program_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
@@ -151,22 +142,17 @@ struct identify_job {
 	struct gsym_diag *diag;
 };
 
-/* Of several object files in the file, the first that lacks bytes is described. */
-static void note_lost(struct identities *found, const struct object_file *object)
-{
-	const struct lost_bytes *lost = object->lost.what ? &object->lost : &object->lost_slice;
-	if (lost->what && !*found->lost.text)
-		lost_bytes_tell(lost, lost == &object->lost ? object->map_size : object->file.size, 0,
-				&found->lost);
-}
-
 static int add_found(void *user, struct object_file *object)
 {
 	const struct identify_job *job = user;
 	struct identities *found = job->found;
 	struct image_identity *id = &found->list[found->n++];
 	*id = identity_of(object);
-	note_lost(found, object);
+	/* Of several object files in the file, the first that lacks bytes is described. */
+	const struct lost_bytes *lost = object->lost.what ? &object->lost : &object->lost_slice;
+	if (lost->what && !*found->lost.text)
+		lost_bytes_tell(lost, lost == &object->lost ? object->map_size : object->file.size, 0,
+				&found->lost);
 	if (!id->id_size) {
 		uint64_t size = bytes_to_hash(object);
 		found->to_hash += size;

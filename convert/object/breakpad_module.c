@@ -101,16 +101,6 @@ static void decode(struct text_line digits, uint8_t *ret, size_t size)
 		ret[i] = (uint8_t)(hex_digit(digits.at[2 * i]) << 4 | hex_digit(digits.at[2 * i + 1]));
 }
 
-/* A GUID's first three fields are numbers, which Breakpad prints as a little-endian machine reads them. */
-static void swap_guid(uint8_t id[static MODULE_ID_SIZE])
-{
-	static const uint8_t order[8] = {3, 2, 1, 0, 5, 4, 7, 6};
-	uint8_t old[8];
-	memcpy(old, id, sizeof(old));
-	for (size_t i = 0; i < sizeof(old); i++)
-		id[i] = old[order[i]];
-}
-
 /*
  * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is accepted if the module's id was made
  * from it: the same first 16 bytes, or all of a shorter id padded with zeros.
@@ -160,7 +150,12 @@ static int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 	object->id_size = MODULE_ID_SIZE;
 	if (is_apple(module.os) || is_windows(module.os))
 		return 0;
-	swap_guid(object->id);
+	/* A GUID's first three fields are numbers, printed as a little-endian machine reads them. */
+	static const uint8_t order[8] = {3, 2, 1, 0, 5, 4, 7, 6};
+	uint8_t old[8];
+	memcpy(old, object->id, sizeof(old));
+	for (size_t i = 0; i < sizeof(old); i++)
+		object->id[i] = old[order[i]];
 	object->id_is_truncated = true;
 	read_infos(object, next, (const char *)file.data + file.size);
 	return 0;

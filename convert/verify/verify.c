@@ -40,36 +40,6 @@ static int visit_units(struct verifier *v)
 	return err;
 }
 
-static void add_outcome(struct verify_report *report, const struct verify_outcome *outcome)
-{
-	report->functions += outcome->seen;
-	for (int class = 0; class < VERIFY_CLASSES; class ++) {
-		report->addresses += outcome->counts[class];
-		report->classes[class].count += outcome->counts[class];
-		if (outcome->counts[class] && outcome->examples)
-			verify_add_example(report, (enum verify_class) class, outcome->examples[class]);
-	}
-}
-
-static void sum_up(struct verifier *v)
-{
-	for (uint32_t i = 0; i < gsym_reader_info(v->reader)->num_addresses; i++)
-		add_outcome(v->report, &v->outcomes[i]);
-	v->report->skipped = v->dw.skipped;
-	snprintf(v->report->reason, sizeof(v->report->reason), "%s", v->dw.reason);
-}
-
-static void close_all(struct verifier *v)
-{
-	for (uint32_t i = 0; v->outcomes && i < gsym_reader_info(v->reader)->num_addresses; i++)
-		free(v->outcomes[i].examples);
-	free(v->outcomes);
-	vec_free(&v->probes);
-	gsym_answer_deinit(&v->answer);
-	gsym_decoder_free(v->decoder);
-	verify_object_close(&v->object);
-}
-
 int verify_against(const char *object_path, const struct gsym_reader *reader,
 		   const struct verify_options *options, struct verify_report *ret, struct gsym_diag *diag)
 {
@@ -88,8 +58,27 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 	if (!err && ret->units == 0)
 		err = diag_set(diag, -ENOEXEC, "%s: libdwarf cannot read any unit: %s", object_path,
 			       v.dw.reason);
-	if (!err)
-		sum_up(&v);
-	close_all(&v);
+	if (!err) {
+		for (uint32_t i = 0; i < gsym_reader_info(v.reader)->num_addresses; i++) {
+			const struct verify_outcome *outcome = &v.outcomes[i];
+			v.report->functions += outcome->seen;
+			for (int class = 0; class < VERIFY_CLASSES; class ++) {
+				v.report->addresses += outcome->counts[class];
+				v.report->classes[class].count += outcome->counts[class];
+				if (outcome->counts[class] && outcome->examples)
+					verify_add_example(v.report, (enum verify_class) class,
+							   outcome->examples[class]);
+			}
+		}
+		v.report->skipped = v.dw.skipped;
+		snprintf(v.report->reason, sizeof(v.report->reason), "%s", v.dw.reason);
+	}
+	for (uint32_t i = 0; v.outcomes && i < gsym_reader_info(v.reader)->num_addresses; i++)
+		free(v.outcomes[i].examples);
+	free(v.outcomes);
+	vec_free(&v.probes);
+	gsym_answer_deinit(&v.answer);
+	gsym_decoder_free(v.decoder);
+	verify_object_close(&v.object);
 	return err;
 }

@@ -50,22 +50,17 @@ static bool attr_entry(struct dw *dw, Dwarf_Die die, Dwarf_Half number, Dwarf_Di
 	return ok && dw_ok(dw, dwarf_offdie_b(dw->dbg, off, 1, ret, &error), &error);
 }
 
-static void add_names(struct dw *dw, Dwarf_Die die, struct verify_name *name)
-{
-	if (!name->linkage)
-		name->linkage = attr_string(dw, die, DW_AT_linkage_name);
-	if (!name->linkage)
-		name->linkage = attr_string(dw, die, DW_AT_MIPS_linkage_name);
-	if (!name->plain)
-		name->plain = attr_string(dw, die, DW_AT_name);
-}
-
 struct verify_name verify_attr_name(struct dw *dw, Dwarf_Die die)
 {
 	struct verify_name name = {0};
 	Dwarf_Die next, owned = NULL;
 	for (int i = 0; i < REFERENCES_MAX && !name.linkage; i++) {
-		add_names(dw, die, &name);
+		if (!name.linkage)
+			name.linkage = attr_string(dw, die, DW_AT_linkage_name);
+		if (!name.linkage)
+			name.linkage = attr_string(dw, die, DW_AT_MIPS_linkage_name);
+		if (!name.plain)
+			name.plain = attr_string(dw, die, DW_AT_name);
 		if (name.linkage || !(attr_entry(dw, die, DW_AT_abstract_origin, &next) ||
 				      attr_entry(dw, die, DW_AT_specification, &next)))
 			break;

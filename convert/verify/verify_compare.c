@@ -21,21 +21,6 @@ static bool covers(const struct verify_function *function, size_t node, uint64_t
 	return false;
 }
 
-/* Nodes come in preorder: the first child that covers the address leads on, its siblings do not count. */
-static void find_path(struct verify_expected *e)
-{
-	const struct verify_function *f = e->function;
-	e->path[0] = 0;
-	e->n_path = 1;
-	for (size_t i = 1; i < f->nodes.n && e->n_path < VERIFY_PATH_MAX; i++) {
-		uint32_t depth = f->nodes.v[i].depth;
-		if (depth < e->n_path)
-			break;
-		if (depth == e->n_path && covers(f, i, e->addr))
-			e->path[e->n_path++] = i;
-	}
-}
-
 /* A row that has a file; sequences without one do not count. */
 static const struct verify_row *expected_row(const struct verify_expected *e, size_t nth)
 {
@@ -48,7 +33,17 @@ static const struct verify_row *expected_row(const struct verify_expected *e, si
 
 void verify_expect(struct verify_expected *expected)
 {
-	find_path(expected);
+	/* Nodes come in preorder: the first child that covers the address leads on, its siblings do not. */
+	const struct verify_function *f = expected->function;
+	expected->path[0] = 0;
+	expected->n_path = 1;
+	for (size_t i = 1; i < f->nodes.n && expected->n_path < VERIFY_PATH_MAX; i++) {
+		uint32_t depth = f->nodes.v[i].depth;
+		if (depth < expected->n_path)
+			break;
+		if (depth == expected->n_path && covers(f, i, expected->addr))
+			expected->path[expected->n_path++] = i;
+	}
 	expected->has_line = expected_row(expected, 0) != NULL;
 }
 
@@ -121,17 +116,6 @@ static const struct verify_node *node_of(const struct verify_expected *e, size_t
 	return &e->function->nodes.v[e->path[e->n_path - 1 - i]];
 }
 
-static enum verify_class compare_names(const struct verify_expected *e, const struct gsym_answer *answer)
-{
-	enum verify_class worst = compare_function(e, answer);
-	for (size_t i = 0; i + 1 < answer->n_frames; i++) {
-		enum verify_class class = compare_name(&node_of(e, i)->name, answer->frames[i].name);
-		if (class > worst)
-			worst = class;
-	}
-	return worst;
-}
-
 enum verify_class verify_compare(const struct verify_expected *e, const struct gsym_answer *answer)
 {
 	if (answer->func_start != e->start)
@@ -143,15 +127,20 @@ enum verify_class verify_compare(const struct verify_expected *e, const struct g
 		return compare_function(e, answer);
 	if (answer->n_frames != e->n_path)
 		return VERIFY_FRAMES;
-	enum verify_class names = compare_names(e, answer);
-	if (names >= VERIFY_DIFFERENT)
-		return names;
+	enum verify_class worst = compare_function(e, answer);
+	for (size_t i = 0; i + 1 < answer->n_frames; i++) {
+		enum verify_class class = compare_name(&node_of(e, i)->name, answer->frames[i].name);
+		if (class > worst)
+			worst = class;
+	}
+	if (worst >= VERIFY_DIFFERENT)
+		return worst;
 	if (e->has_line ? !same_position(e, &answer->frames[0]) : answer->frames[0].base[0] != '\0')
 		return VERIFY_POSITION;
 	for (size_t i = 1; i < answer->n_frames; i++)
 		if (!same_call(e, node_of(e, i - 1), &answer->frames[i]))
 			return VERIFY_CALL;
-	return names;
+	return worst;
 }
 
 struct description {
@@ -172,27 +161,22 @@ static void add_description(struct description *w, const char *fmt, ...)
 		w->n = w->n + (size_t)n < w->size ? w->n + (size_t)n : w->size - 1;
 }
 
-static void add_expected(struct description *w, const struct verify_expected *e)
+void verify_describe(const struct verify_expected *e, const struct gsym_answer *answer, char *text,
+		     size_t size)
 {
+	struct description w = {text, size, 0};
+	add_description(&w, "0x%" PRIx64 ": DWARF: ", e->addr);
 	const struct verify_row *row = expected_row(e, 0);
 	const char *file = row ? verify_lines_file(e->lines, row->file) : NULL;
 	uint64_t line = row ? row->line : 0;
 	for (size_t i = 0; i < e->n_path; i++) {
 		const struct verify_node *node = node_of(e, i);
 		const char *name = node->name.linkage ? node->name.linkage : node->name.plain;
-		add_description(w, "%s%s %s:%" PRIu64, i ? " < " : "", name ? name : "??", file ? file : "??",
-				line);
+		add_description(&w, "%s%s %s:%" PRIu64, i ? " < " : "", name ? name : "??",
+				file ? file : "??", line);
 		file = verify_lines_file(e->lines, node->call_file);
 		line = node->call_line;
 	}
-}
-
-void verify_describe(const struct verify_expected *e, const struct gsym_answer *answer, char *text,
-		     size_t size)
-{
-	struct description w = {text, size, 0};
-	add_description(&w, "0x%" PRIx64 ": DWARF: ", e->addr);
-	add_expected(&w, e);
 	add_description(&w, "; GSYM: ");
 	for (size_t i = 0; answer && i < answer->n_frames; i++) {
 		const struct gsym_frame *f = &answer->frames[i];

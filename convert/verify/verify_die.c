@@ -12,12 +12,6 @@ struct verify_walk {
 	void *user;
 };
 
-static void function_deinit(struct verify_function *function)
-{
-	vec_free(&function->nodes);
-	vec_free(&function->ranges);
-}
-
 /*
  * Appends a node for @die. Without code of its own (a declaration, an abstract instance) nothing is appended.
  */
@@ -50,7 +44,8 @@ static int walk_function(struct verify_walk *walk, Dwarf_Die die, unsigned nesti
 		err = walk_children(walk, die, &function, 0, nesting);
 	if (!err && function.nodes.n && function.nodes.v[0].depth == 0)
 		err = walk->visit(walk->user, &function);
-	function_deinit(&function);
+	vec_free(&function.nodes);
+	vec_free(&function.ranges);
 	return err;
 }
 

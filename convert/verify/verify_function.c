@@ -134,18 +134,6 @@ static uint64_t badness(const struct verify_outcome *outcome)
 	return count;
 }
 
-/* Replaces the outcome of a record by @now if it is the first or a better one. */
-static void keep_better(struct verify_outcome *known, struct verify_outcome *now)
-{
-	if (!known->seen || badness(now) < badness(known)) {
-		free(known->examples);
-		*known = *now;
-		known->seen = true;
-	} else {
-		free(now->examples);
-	}
-}
-
 static int compare_range(struct verifier *v, const struct verify_function *function,
 			 const struct verify_range *range, uint32_t index)
 {
@@ -156,21 +144,16 @@ static int compare_range(struct verifier *v, const struct verify_function *funct
 	int err = collect_probes(v, range, function, index);
 	for (size_t i = 0; !err && i < v->probes.n; i++)
 		err = compare_address(v, &outcome, function, start, v->probes.v[i]);
-	if (err)
+	/* Of several outcomes of a record the best is kept. */
+	struct verify_outcome *known = &v->outcomes[index];
+	if (!err && (!known->seen || badness(&outcome) < badness(known))) {
+		free(known->examples);
+		*known = outcome;
+		known->seen = true;
+	} else {
 		free(outcome.examples);
-	else
-		keep_better(&v->outcomes[index], &outcome);
+	}
 	return err;
-}
-
-static void report_missing(struct verifier *v, const struct verify_function *function,
-			   const struct verify_range *range)
-{
-	struct verify_expected expected = expectation(v, function, range->low, range->low);
-	verify_example text;
-	verify_describe(&expected, NULL, text, sizeof(text));
-	verify_add_example(v->report, VERIFY_MISSING, text);
-	v->report->classes[VERIFY_MISSING].count++;
 }
 
 /* Which records a sample compares: every n-th. */
@@ -194,8 +177,14 @@ int verify_visit_function(void *verifier, const struct verify_function *function
 			continue;
 		if (find_record(v, &ranges[i], &index))
 			err = in_sample(v, index) ? compare_range(v, function, &ranges[i], index) : 0;
-		else if (ranges[i].low != 0)
-			report_missing(v, function, &ranges[i]);
+		else if (ranges[i].low != 0) {
+			uint64_t low = ranges[i].low;
+			struct verify_expected expected = expectation(v, function, low, low);
+			verify_example text;
+			verify_describe(&expected, NULL, text, sizeof(text));
+			verify_add_example(v->report, VERIFY_MISSING, text);
+			v->report->classes[VERIFY_MISSING].count++;
+		}
 	}
 	return err;
 }

@@ -18,26 +18,6 @@ static bool is_absolute(const char *path)
 	return path[0] && path[1] == ':' && (path[2] == '/' || path[2] == '\\');
 }
 
-/*
- * Joins up to three parts as llvm's tools do: a slash between them unless one is there. Empty parts vanish.
- */
-static char *join(const char *a, const char *b, const char *c)
-{
-	const char *parts[] = {a, b, c};
-	size_t size = 0;
-	char *path = malloc(strlen(a) + strlen(b) + strlen(c) + 3);
-	for (size_t i = 0; path && i < ARRAY_SIZE(parts); i++) {
-		size_t part = strlen(parts[i]);
-		if (part && size && path[size - 1] != '/')
-			path[size++] = '/';
-		memcpy(path + size, parts[i], part);
-		size += part;
-	}
-	if (path)
-		path[size] = '\0';
-	return path;
-}
-
 static const char *include_dir(struct dw *dw, Dwarf_Line_Context context, Dwarf_Unsigned index)
 {
 	const char *dir = NULL;
@@ -59,7 +39,20 @@ static char *file_path(struct dw *dw, Dwarf_Line_Context context, unsigned versi
 	if (version >= 5 || dir_index > 0)
 		dir = include_dir(dw, context, dir_index);
 	bool based = is_absolute(dir) || (version >= 5 && dir_index == 0);
-	return join(based ? "" : comp_dir, dir, name);
+	/* As llvm's tools join them: a slash between parts unless one is there. Empty parts vanish. */
+	const char *parts[] = {based ? "" : comp_dir, dir, name};
+	size_t size = 0;
+	char *path = malloc(strlen(parts[0]) + strlen(dir) + strlen(name) + 3);
+	for (size_t i = 0; path && i < ARRAY_SIZE(parts); i++) {
+		size_t part = strlen(parts[i]);
+		if (part && size && path[size - 1] != '/')
+			path[size++] = '/';
+		memcpy(path + size, parts[i], part);
+		size += part;
+	}
+	if (path)
+		path[size] = '\0';
+	return path;
 }
 
 static int read_files(struct verify_lines *lines, struct dw *dw, Dwarf_Line_Context context, unsigned version,

@@ -39,13 +39,6 @@ static const struct machine_name machines[] = {
 	{EM_PARISC, "hppa"},
 };
 
-static void set_arch(struct object_file *object, uint16_t machine)
-{
-	char other[sizeof(object->arch)];
-	snprintf(other, sizeof(other), "em-%u", machine);
-	object_set_arch(object, machines, ARRAY_SIZE(machines), machine, other);
-}
-
 static int read_header(struct object_file *object, struct gsym_diag *diag)
 {
 	elf_version(EV_CURRENT);
@@ -70,7 +63,9 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 	object->relocatable = ehdr.e_type == ET_REL;
 	object->machine = ehdr.e_machine;
 	object->mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM;
-	set_arch(object, ehdr.e_machine);
+	char other[sizeof(object->arch)];
+	snprintf(other, sizeof(other), "em-%u", ehdr.e_machine);
+	object_set_arch(object, machines, ARRAY_SIZE(machines), ehdr.e_machine, other);
 	return 0;
 }
 
@@ -248,41 +243,25 @@ static bool is_note(const GElf_Nhdr *note, uint32_t type, const char *name, cons
 	return note->n_type == type && note->n_namesz == 4 && !memcmp(name, owner, 4);
 }
 
-/* The first of each kind counts. */
-static void take_note(struct object_file *object, const GElf_Nhdr *note, const char *name, const char *desc)
-{
-	if (!object->id_size && is_note(note, NT_GNU_BUILD_ID, name, "GNU"))
-		object_set_id(object, desc, note->n_descsz);
-	if (!*object->go_id && is_note(note, NT_GO_BUILD_ID, name, go_owner) &&
-	    !go_id_parse(desc, note->n_descsz, object->go_id))
-		*object->go_id = 0;
-}
-
 static void take_notes(struct object_file *object, Elf_Data *notes)
 {
 	GElf_Nhdr note;
-	size_t name, desc;
-	for (size_t off = 0; notes && (off = gelf_getnote(notes, off, &note, &name, &desc));)
-		take_note(object, &note, (const char *)notes->d_buf + name,
-			  (const char *)notes->d_buf + desc);
+	size_t name_off, desc_off;
+	for (size_t off = 0; notes && (off = gelf_getnote(notes, off, &note, &name_off, &desc_off));) {
+		/* The first of each kind counts. */
+		const char *name = (const char *)notes->d_buf + name_off;
+		const char *desc = (const char *)notes->d_buf + desc_off;
+		if (!object->id_size && is_note(&note, NT_GNU_BUILD_ID, name, "GNU"))
+			object_set_id(object, desc, note.n_descsz);
+		if (!*object->go_id && is_note(&note, NT_GO_BUILD_ID, name, go_owner) &&
+		    !go_id_parse(desc, note.n_descsz, object->go_id))
+			*object->go_id = 0;
+	}
 }
 
 static Elf_Type note_type(uint64_t align)
 {
 	return align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
-}
-
-/* Any note of any SHT_NOTE section: a kernel has its build id in .notes, after others. */
-static void take_notes_of_sections(struct object_file *object)
-{
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(object)->handle, scn));) {
-		GElf_Shdr shdr;
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
-		    !object_span(object, shdr.sh_offset, shdr.sh_size).data)
-			continue;
-		take_notes(object, elf_getdata_rawchunk(elf_of(object)->handle, (int64_t)shdr.sh_offset,
-							shdr.sh_size, note_type(shdr.sh_addralign)));
-	}
 }
 
 static void take_notes_of_segments(struct object_file *object)
@@ -364,8 +343,15 @@ static int elf_read(struct object_file *object, struct gsym_diag *diag)
 		return err;
 	bool failed = read_segments(object);
 	elf_expect(object);
-	if (!failed)
-		take_notes_of_sections(object);
+	/* Any note of any SHT_NOTE section: a kernel has its build id in .notes, after others. */
+	for (Elf_Scn *scn = NULL; !failed && (scn = elf_nextscn(elf_of(object)->handle, scn));) {
+		GElf_Shdr shdr;
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
+		    !object_span(object, shdr.sh_offset, shdr.sh_size).data)
+			continue;
+		take_notes(object, elf_getdata_rawchunk(elf_of(object)->handle, (int64_t)shdr.sh_offset,
+							shdr.sh_size, note_type(shdr.sh_addralign)));
+	}
 	if (!failed && !object->id_size)
 		take_notes_of_segments(object);
 	if (failed || ran_out_of_memory())

@@ -246,19 +246,6 @@ static int function_rank(const struct symbol *s)
 	return s->resolver * 2 + (s->name[0] != '_');
 }
 
-/* The best name of the function that a resolver at @addr stands for, or NULL. */
-static const char *resolved_name(const struct plt *p, uint64_t addr)
-{
-	const struct symbol *best = NULL;
-	size_t i = find_key(p->functions, p->n_functions, addr);
-	for (; i < p->n_functions && p->functions[i].key == addr; i++) {
-		const struct symbol *s = &p->object->symbols.v[p->functions[i].index];
-		if (s->type == SYMBOL_FUNC && (!best || function_rank(s) > function_rank(best)))
-			best = s;
-	}
-	return best ? best->name : NULL;
-}
-
 /* Makes "name@plt", without symbol version, in object->names. *ret stays NULL when the budget is used up. */
 static int make_name(struct plt *p, const char *name, const char **ret)
 {
@@ -293,7 +280,14 @@ static int name_resolver(struct plt *p, const struct plt_slot *slot, const char 
 	addr = descriptor_code(p->object, addr);
 	if (p->object->machine == EM_ARM)
 		addr &= ~(uint64_t)1;
-	const char *name = resolved_name(p, addr);
+	const struct symbol *best = NULL;
+	size_t i = find_key(p->functions, p->n_functions, addr);
+	for (; i < p->n_functions && p->functions[i].key == addr; i++) {
+		const struct symbol *s = &p->object->symbols.v[p->functions[i].index];
+		if (s->type == SYMBOL_FUNC && (!best || function_rank(s) > function_rank(best)))
+			best = s;
+	}
+	const char *name = best ? best->name : NULL;
 	snprintf(text, sizeof(text), "*ABS*+0x%llx", (unsigned long long)addr);
 	return make_name(p, name ? name : text, ret);
 }

@@ -87,13 +87,6 @@ static bool gzip_continues(const struct zlib_inflater *z)
 	       z->in.data[at + 2] == 8;
 }
 
-static void begin_member(struct zlib_inflater *z)
-{
-	z->fed = zlib_used(z);
-	isal_inflate_init(&z->state);
-	z->state.crc_flag = ISAL_GZIP;
-}
-
 static int64_t gzip_inflate(void *inflater, uint8_t *out, size_t size)
 {
 	struct zlib_inflater *z = inflater;
@@ -103,9 +96,11 @@ static int64_t gzip_inflate(void *inflater, uint8_t *out, size_t size)
 		if (n < 0)
 			return n;
 		done += (size_t)n;
-		if (zlib_ended(z) && gzip_continues(z))
-			begin_member(z);
-		else if (!n || zlib_ended(z))
+		if (zlib_ended(z) && gzip_continues(z)) {
+			z->fed = zlib_used(z);
+			isal_inflate_init(&z->state);
+			z->state.crc_flag = ISAL_GZIP;
+		} else if (!n || zlib_ended(z))
 			break;
 	}
 	return (int64_t)done;

@@ -30,12 +30,6 @@ static bool is_minimal(struct cursor *c)
 	return false;
 }
 
-static bool is_text(struct span texts, uint32_t off, const char *text)
-{
-	size_t size = strlen(text) + 1;
-	return off <= texts.size && size <= texts.size - off && !memcmp(texts.data + off, text, size);
-}
-
 static uint32_t count_bits(struct cursor *c)
 {
 	uint32_t words = cursor_u32(c), n = 0;
@@ -57,7 +51,8 @@ static void read_names(struct pdb *pdb, struct cursor *c)
 	(void)count_bits(c);
 	for (uint32_t i = 0; texts && i < n && cursor_can_hold(c, 1, 8); i++) {
 		uint32_t off = cursor_u32(c), stream = cursor_u32(c);
-		if (is_text((struct span){texts, size}, off, "/names"))
+		if (off <= size && sizeof("/names") <= size - off &&
+		    !memcmp(texts + off, "/names", sizeof("/names")))
 			pdb->names_stream = stream;
 	}
 }

@@ -28,20 +28,6 @@ struct publics {
 	pdb_pieces places;
 };
 
-static int add_named(struct publics *p, uint64_t addr, bool is_function, const char *name, size_t size)
-{
-	const char *plain = coff_plain_name(p->object, pdb_of(p->pdb)->machine, name, size, true);
-	if (!plain)
-		return -ENOMEM;
-	if (!*plain || !ranges_find(&p->object->text, addr))
-		return 0;
-	struct symbol symbol = {.addr = addr,
-				.name = plain,
-				.type = is_function ? SYMBOL_FUNC : SYMBOL_NOTYPE,
-				.global = true};
-	return vec_push(&p->object->symbols, symbol);
-}
-
 /* The record at @off of the stream of symbols. */
 static int add_public(struct publics *p, uint32_t off)
 {
@@ -59,7 +45,17 @@ static int add_public(struct publics *p, uint32_t off)
 	int64_t size = name_budget_take(&p->budget, record.pos, cursor_left(&record));
 	if (size <= 0 || known_address(&p->known, addr))
 		return 0;
-	return add_named(p, addr, flags & PUBLIC_IS_FUNCTION, (const char *)record.pos, (size_t)size);
+	const char *name = (const char *)record.pos;
+	const char *plain = coff_plain_name(p->object, pdb_of(p->pdb)->machine, name, (size_t)size, true);
+	if (!plain)
+		return -ENOMEM;
+	if (!*plain || !ranges_find(&p->object->text, addr))
+		return 0;
+	struct symbol symbol = {.addr = addr,
+				.name = plain,
+				.type = (flags & PUBLIC_IS_FUNCTION) ? SYMBOL_FUNC : SYMBOL_NOTYPE,
+				.global = true};
+	return vec_push(&p->object->symbols, symbol);
 }
 
 /* The list of records by address, in the stream of publics. */

@@ -59,12 +59,6 @@ static uint32_t function_of(const struct object_file *object, struct unwind_entr
 	return e.begin;
 }
 
-static bool follows(const range_vec *functions, struct range part, uint64_t function)
-{
-	const struct range *last = functions->n ? &functions->v[functions->n - 1] : NULL;
-	return last && last->hi == part.lo && last->lo == function && function != part.lo;
-}
-
 static int compare_range(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
@@ -86,7 +80,8 @@ int pe_list_functions(const struct object_file *object, range_vec *ret)
 		if (e.begin >= e.end || r.hi < r.lo || !ranges_find(&object->text, r.lo))
 			continue;
 		uint64_t function = object->base_address + (x64 ? function_of(object, e) : e.begin);
-		if (follows(ret, r, function))
+		const struct range *last = ret->n ? &ret->v[ret->n - 1] : NULL;
+		if (last && last->hi == r.lo && last->lo == function && function != r.lo)
 			ret->v[ret->n - 1].hi = r.hi;
 		else if (vec_push(ret, r))
 			return -ENOMEM;
@@ -96,19 +91,6 @@ int pe_list_functions(const struct object_file *object, range_vec *ret)
 	return 0;
 }
 
-/* Marks functions that a symbol begins, and gives that their size. */
-static void size_symbols(struct object_file *object, const range_vec *functions, bool *named)
-{
-	for (size_t i = 0; i < object->symbols.n; i++) {
-		struct symbol *s = &object->symbols.v[i];
-		size_t at = PARTITION_POINT(0, functions->n, mid, functions->v[mid].lo < s->addr);
-		if (at == functions->n || functions->v[at].lo != s->addr)
-			continue;
-		s->size = functions->v[at].hi - s->addr;
-		named[at] = true;
-	}
-}
-
 int pe_bound_symbols(struct object_file *object)
 {
 	range_vec functions = {0};
@@ -116,8 +98,15 @@ int pe_bound_symbols(struct object_file *object)
 	CLEANUP(freep) bool *named = calloc(functions.n + 1, sizeof(*named));
 	if (!named)
 		err = -ENOMEM;
-	if (!err)
-		size_symbols(object, &functions, named);
+	/* Functions that a symbol begins are marked, and give that their size. */
+	for (size_t i = 0; i < object->symbols.n && !err; i++) {
+		struct symbol *s = &object->symbols.v[i];
+		size_t at = PARTITION_POINT(0, functions.n, mid, functions.v[mid].lo < s->addr);
+		if (at == functions.n || functions.v[at].lo != s->addr)
+			continue;
+		s->size = functions.v[at].hi - s->addr;
+		named[at] = true;
+	}
 	for (size_t i = 0; i < functions.n && !err; i++)
 		if (!named[i])
 			err = pe_add_symbol(object, functions.v[i].lo, "", SYMBOL_START, false);
