@@ -71,6 +71,13 @@ class Equivalents:
         """Why the change makes no difference, or None."""
         return next((reason for _, reason in self.rows(mutant, lines)), None)
 
+    def unknown(self):
+        """Rows whose function no file of the name has."""
+        there = {(Path(n).name, m.function) for names in product_files().values() for n in names for m in mutants.mutants_of(ROOT, n)}
+        for name, function, _ in self.known:
+            if (name, function) not in there:
+                yield f"equivalent.txt: {name} has no function {function}()"
+
     def loose(self):
         """Rows that fit no place of the sources any more, or now several, of which some may make a difference."""
         fits = collections.Counter()
@@ -295,10 +302,15 @@ def main():
     parser.add_argument("--setup", action="append", help="option for meson setup")
     parser.add_argument("--report", nargs="+", type=Path, metavar="FILE", help="print tables of outcomes as Markdown")
     parser.add_argument("--results", type=Path, metavar="FILE", help="with --report: write the figures there, too (tests/results)")
+    parser.add_argument("--check", action="store_true", help="only tell which functions of equivalent.txt there are no longer")
     parser.add_argument("change", nargs="*", metavar="OLD NEW", help="with --at")
     options = parser.parse_args()
     if options.report:
         return report(options.report, rooms(), options.results)
+    if options.check:
+        unknown = list(Equivalents(HERE / "equivalent.txt").unknown())
+        print("\n".join(unknown))
+        return bool(unknown)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     chosen = None
     if options.at:
