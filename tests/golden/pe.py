@@ -44,6 +44,26 @@ def check_names(gsym):
     expect(gsym, "decorated names", made, {0x1000 + 16 * i: [name] for i, name in enumerate(names.values())})
 
 
+def check_untyped(gsym):
+    """objcopy writes symbols without types: then names like those of bounds are functions, too."""
+    made = m.Maker(m.AMD64, 0x400000)
+    made.add(".text", bytes(0x80), m.CODE)
+    names = ("ctx_start", "work", "ctx_end", "check_end", "list_stop")
+    made.symbols = [m.Symbol(name, 16 * i, type=0) for i, name in enumerate(names)]
+    expect(gsym, "symbols without types", made, {0x1000 + 16 * i: [name] for i, name in enumerate(names)})
+
+
+def check_thunks_with_symbols(gsym):
+    """Where symbols name thunks, other jumps are calls in tail position, whatever is before them."""
+    made = m.program(m.AMD64, dwarf=False)
+    slots = made.imports(["imported"])
+    code = bytearray(made.sections[0].data)
+    for place in (0x1010, 0x1048, 0x1060):
+        code[place - 0x1001:place - 0x1000 + 6] = b"\x90\xff\x25" + struct.pack("<I", slots[0] - place - 6)
+    made.sections[0].data = bytes(code)
+    expect(gsym, "a jump in a named function", made, m.NAMES)
+
+
 def check_exports(gsym):
     made = m.program(dwarf=False, symbols=False)
     made.exports({"first": 0x1010, "second": 0x1020, "in_another_file": "other.dll.name", "data": 0x2000})
@@ -106,9 +126,11 @@ def check_thunks(gsym):
         if machine != m.ARM64:
             code[2] = 0x55  # a jump at the end of a function is none
             code[3:9] = thunk(0x1003, slots[0])
+            code[9] = 0xc3  # nor is one behind a return, unless functions could begin there
+            code[10:16] = thunk(0x100a, slots[0])
         made.sections[0].data = bytes(code)
         expect(gsym, f"thunks, machine {machine:#x}", made,
-               {0x1003: ["tail"], 0x1010: ["imported"], 0x1010 + size: [], 0x1020: ["another_import"], 0x1020 + size: ["imported"]})
+               {0x1003: ["tail"], 0x100a: ["tail"], 0x1010: ["imported"], 0x1010 + size: [], 0x1020: ["another_import"], 0x1020 + size: ["imported"]})
 
 
 def uuid_of(gsym, path):
@@ -342,8 +364,8 @@ def check_cut(gsym):
                 failures.append(f"cut at {size:#x}: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_machines, check_names, check_exports, check_unwind, check_thunks, check_files, check_ids, check_go, check_programs, check_damaged,
-          check_overlaps, check_cut)
+CHECKS = (check_machines, check_names, check_untyped, check_exports, check_unwind, check_thunks, check_thunks_with_symbols,
+          check_files, check_ids, check_go, check_programs, check_damaged, check_overlaps, check_cut)
 
 
 if __name__ == "__main__":

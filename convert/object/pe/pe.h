@@ -43,6 +43,7 @@ struct pe {
 	struct span strings; /* from its size on, which offsets count; ends with a NUL, or empty */
 	struct pe_directory directories[DIRECTORIES];
 	VEC(struct pe_piece) pieces; /* ascending */
+	bool has_symbols;            /* a symbol table or a PDB file names the functions, thunks among them */
 	uint32_t pdb_age;            /* of the CodeView record, like object->id */
 	const char *pdb_path;        /* there, in the mapping; NULL: none */
 };

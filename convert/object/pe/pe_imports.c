@@ -3,8 +3,9 @@
  * functions lead that were not compiled as such ("symbols" of import libraries).
  *
  * They have the name of what they call, as in symbol tables. The same jump ends functions that tail-call an
- * imported one, so a thunk is one that stands alone: outside of functions with unwind data, and after another
- * thunk, padding, or the section's start.
+ * imported one, and leaf functions have no unwind data. So a thunk is one that stands alone: outside of
+ * functions with unwind data, and after another thunk, or where a symbol is. Without symbols it may also be
+ * at the start of a section, or after padding or the end of a function.
  */
 #include "convert/object/pe/pe.h"
 
@@ -101,9 +102,10 @@ static bool arm64_slot(const uint8_t *at, uint64_t addr, uint64_t *ret)
 struct thunk_search {
 	struct object_file *object;
 	const pe_imports *imports;
-	range_vec inside; /* functions with unwind data */
-	size_t size;      /* of a thunk */
-	size_t left;      /* bytes to look at: sections may share theirs */
+	range_vec inside;             /* functions with unwind data */
+	struct known_addresses known; /* of symbols and exports */
+	size_t size;                  /* of a thunk */
+	size_t left;                  /* bytes to look at: sections may share theirs */
 };
 
 static const char *thunk_name(const struct thunk_search *t, const uint8_t *at, uint64_t addr)
@@ -114,9 +116,29 @@ static const char *thunk_name(const struct thunk_search *t, const uint8_t *at, u
 	return found && !ranges_find(&t->inside, addr) ? import_at(t->imports, slot) : NULL;
 }
 
-static bool is_padding(uint8_t byte)
+/* Whether code could end before @at, the byte @off of a section: padding, or ret where functions begin. */
+static bool x86_ends_before(const uint8_t *at, size_t off)
 {
-	return byte == 0x90 || byte == 0xcc || byte == 0;
+	return at[-1] == 0x90 || at[-1] == 0xcc || (off % 16 == 0 && (at[-1] == 0 || at[-1] == 0xc3));
+}
+
+/* The same for nop, brk and zeros, and for b, br and ret. */
+static bool arm64_ends_before(const uint8_t *at)
+{
+	uint32_t word = load32(at - 4, false);
+	return word == 0xd503201f || (word & 0xffe0001f) == 0xd4200000 || !word ||
+	       (word & 0xfc000000) == 0x14000000 || (word & 0xff9ffc1f) == 0xd61f0000;
+}
+
+/* Whether a function could begin at @at, the byte @off of section @s; a thunk ends at @after. */
+static bool stands_alone(const struct thunk_search *t, const struct object_section *s, const uint8_t *at,
+			 size_t off, size_t after)
+{
+	if ((off && off == after) || known_address(&t->known, s->addr + off))
+		return true;
+	if (pe_of(t->object)->has_symbols)
+		return false;
+	return !off || (t->size == ARM64_THUNK_SIZE ? arm64_ends_before(at) : x86_ends_before(at, off));
 }
 
 static int search_section(struct thunk_search *t, const struct object_section *s)
@@ -126,9 +148,8 @@ static int search_section(struct thunk_search *t, const struct object_section *s
 	t->left -= size;
 	for (size_t off = 0; off < size && size - off >= t->size;) {
 		const uint8_t *at = s->raw.data + off;
-		bool alone = off == after || (step == 1 ? is_padding(at[-1]) || !(off % 8) : true);
-		const char *name = alone ? thunk_name(t, at, s->addr + off) : NULL;
-		if (!name) {
+		const char *name = thunk_name(t, at, s->addr + off);
+		if (!name || !stands_alone(t, s, at, off, after)) {
 			off += step;
 			continue;
 		}
@@ -153,12 +174,15 @@ int pe_load_thunks(struct object_file *object, const struct object_file *symtab)
 	case IMAGE_FILE_MACHINE_ARM64: t.size = ARM64_THUNK_SIZE; break;
 	}
 	if (!err)
+		err = known_addresses_make(object, &t.known);
+	if (!err)
 		err = pe_list_functions(object, &t.inside);
 	ranges_normalize(&t.inside);
 	for (size_t i = 0; i < object->sections.n && !err && imports.n && t.size; i++)
 		if (object->sections.v[i].code)
 			err = search_section(&t, &object->sections.v[i]);
 	vec_free(&t.inside);
+	free(t.known.v);
 	vec_free(&imports);
 	return err;
 }

@@ -72,8 +72,32 @@ static bool is_wanted(const struct object_file *source, const struct coff_symbol
 	return false;
 }
 
+static bool next_coff_symbol(struct cursor *c, struct coff_symbol *ret)
+{
+	if (!cursor_can_hold(c, 1, COFF_SYMBOL_SIZE))
+		return false;
+	*ret = (struct coff_symbol){.name = cursor_take(c, SHORT_NAME_SIZE)};
+	ret->value = cursor_u32(c);
+	ret->section = (int16_t)cursor_u16(c);
+	ret->type = cursor_u16(c);
+	ret->class = cursor_u8(c);
+	ret->n_aux = cursor_u8(c);
+	cursor_skip(c, (uint64_t)ret->n_aux * COFF_SYMBOL_SIZE);
+	return true;
+}
+
+/* Whether functions are told from other labels: objcopy writes no types, for instance into EFI programs. */
+static bool has_types(struct cursor c)
+{
+	struct coff_symbol s;
+	while (next_coff_symbol(&c, &s))
+		if (is_function(&s))
+			return true;
+	return false;
+}
+
 static int add_coff_symbol(struct object_file *object, const struct object_file *source,
-			   const struct coff_symbol *s, struct name_budget *budget)
+			   const struct coff_symbol *s, bool typed, struct name_budget *budget)
 {
 	if (!is_wanted(source, s))
 		return 0;
@@ -84,7 +108,7 @@ static int add_coff_symbol(struct object_file *object, const struct object_file 
 	if (!*name || (!is_function(s) && *name == '.'))
 		return 0;
 	uint64_t addr = source->sections.v[s->section - 1].addr + s->value;
-	return pe_add_symbol(object, addr, name, is_function(s) ? SYMBOL_FUNC : SYMBOL_NOTYPE,
+	return pe_add_symbol(object, addr, name, is_function(s) || !typed ? SYMBOL_FUNC : SYMBOL_NOTYPE,
 			     s->class != IMAGE_SYM_CLASS_STATIC && s->class != IMAGE_SYM_CLASS_LABEL);
 }
 
@@ -93,18 +117,12 @@ static int load_table(struct object_file *object, const struct object_file *sour
 	const struct pe *pe = pe_of(source);
 	struct cursor c = cursor_new(pe->symbols.data, pe->symbols.size, false);
 	struct name_budget budget = name_budget_of(pe->symbols.size + pe->strings.size);
+	struct coff_symbol s;
+	bool typed = has_types(c);
 	int err = 0;
 	object->symbols_damaged |= pe->n_symbols && !pe->symbols.data;
-	while (!err && cursor_can_hold(&c, 1, COFF_SYMBOL_SIZE)) {
-		struct coff_symbol s = {.name = cursor_take(&c, SHORT_NAME_SIZE)};
-		s.value = cursor_u32(&c);
-		s.section = (int16_t)cursor_u16(&c);
-		s.type = cursor_u16(&c);
-		s.class = cursor_u8(&c);
-		s.n_aux = cursor_u8(&c);
-		err = add_coff_symbol(object, source, &s, &budget);
-		cursor_skip(&c, (uint64_t)s.n_aux * COFF_SYMBOL_SIZE);
-	}
+	while (!err && next_coff_symbol(&c, &s))
+		err = add_coff_symbol(object, source, &s, typed, &budget);
 	object->names_exceeded |= budget.exceeded;
 	object->name_bytes += (pe->symbols.size + pe->strings.size) * BUDGET_NAMES - budget.left;
 	return err;
@@ -173,6 +191,7 @@ int pe_load_symbols(struct object_file *object, struct object_file *const *sourc
 			err = load_table(object, sources[i]);
 	if (!err)
 		err = pdb_load_symbols(object, sources, n_sources);
+	pe_of(object)->has_symbols = object->symbols.n > 0;
 	if (!err)
 		err = load_exports(object);
 	return err ? err : pe_bound_symbols(object);

@@ -656,7 +656,7 @@ TEST(x86_thunks)
 		put_jump(i, 0, 0x3000); /* at the start, and after another one */
 		put_jump(i, 6, two);
 		put_jump(i, 13, 0x3000); /* after no padding, not aligned */
-		put_jump(i, 24, two);    /* aligned */
+		put_jump(i, 24, two);    /* nor where functions begin */
 		for (size_t k = 0; k < 4; k++) {
 			i->bytes[40 + 11 * k] = (uint8_t)("\x90\xcc\0\x91"[k]);
 			put_jump(i, 41 + 11 * k, 0x3000);
@@ -666,7 +666,10 @@ TEST(x86_thunks)
 		i->bytes[105] = 0x15; /* a call */
 		put_jump(i, 112, 0x3000);
 		i->bytes[112] = 0xfe;
+		i->bytes[127] = 0x90;
 		put_jump(i, 128, 0x3000); /* within a function, if there are such */
+		i->bytes[143] = 0xc3;
+		put_jump(i, 144, 0x3000);
 		put_jump(i, CODE_SIZE - 6, two);
 		i->bytes[CODE_SIZE - 7] = 0xcc;
 		/* What is no code may have the same bytes. */
@@ -678,10 +681,17 @@ TEST(x86_thunks)
 		assert_int_equal(pe_load_thunks(&i->object, NULL), 0);
 		char want[300];
 		snprintf(want, sizeof(want),
-			 "1000+6 one t; 1006+6 two t; 1018+6 two t; 1029+6 one t; 1034+6 one t; "
-			 "103f+6 one t; %s17fa+6 two t",
+			 "1000+6 one t; 1006+6 two t; 1029+6 one t; 1034+6 one t; %s1090+6 one t; "
+			 "17fa+6 two t",
 			 wide ? "" : "1080+6 one t; ");
 		assert_symbols(&i->object, want);
+		/* Where symbols name thunks, only there, or after another one. */
+		i->object.symbols.n = 0;
+		i->pe.has_symbols = true;
+		assert_int_equal(pe_add_symbol(&i->object, BASE + 0x1090, "one", SYMBOL_FUNC, true), 0);
+		assert_int_equal(pe_load_thunks(&i->object, NULL), 0);
+		assert_int_equal(i->object.symbols.n, 2);
+		i->pe.has_symbols = false;
 		/* No more bytes are searched than the file has. */
 		i->object.symbols.n = 0;
 		i->object.sections.n = 3;
