@@ -73,6 +73,8 @@ static const char *why(int err)
 	case -EHOSTUNREACH: return "cannot connect to the store";
 	case -EREMOTEIO: return "the store failed";
 	case -ENETDOWN: return "the store has failed too often just now";
+	case -EBUSY:
+		return "cannot start a thread: Resource temporarily unavailable"; /* no other request waits */
 	default: return strerror(-err);
 	}
 }

@@ -1,6 +1,8 @@
 /* Objects that a store has sent: how old a failure may be, how large an object, and whose fault it is. */
 
+#include "store/share/share_give.h"
 #include "store/share/share_object.h"
+#include "work/os/guard.h"
 #include "store/client/store_object.h"
 #include "gsym/base/text_buf.h"
 #include "tests/lib/unit.h"
@@ -186,6 +188,45 @@ TEST(damaged_objects)
 			 0);
 	assert_int_equal(check(f, NULL), -EBADMSG);
 	free(longest);
+}
+
+/* ---- Offers ---- */
+
+/* The file of an entry may be cut short by other processes of the user. */
+TEST(offer_of_a_cut_entry)
+{
+	static const uint8_t id[20] = {0}, notes[] = "units\t1\n";
+	static const char key[] =
+		"0000000000000000000000000000000000000000-0123456789abcdef0123456789abcdef01234567";
+	const int none[SHARE_FILES] = {-1, -1};
+	const struct gsym_writer_options options = {
+		.struct_size = sizeof(options), .uuid = id, .uuid_size = sizeof(id)};
+	struct gsym_func func = {.start = 0x1000, .size = 16};
+	struct share_facts facts = {0};
+	struct handle *handle = NULL;
+	struct gsym_writer *writer;
+	FILE *file = tmpfile();
+	assert_non_null(file);
+	assert_int_equal(gsym_writer_new(&options, &writer, NULL), 0);
+	assert_int_equal(gsym_writer_string(writer, "main", 4, &func.name), 0);
+	assert_int_equal(gsym_writer_add(writer, &func, NULL), 0);
+	assert_int_equal(gsym_writer_finish(writer, fileno(file), NULL), 0);
+	gsym_writer_free(writer);
+	assert_int_equal(trailer_write(fileno(file), key, (uint64_t)lseek(fileno(file), 0, SEEK_END),
+				       (struct span){notes, sizeof(notes) - 1}, (struct span){0}),
+			 0);
+	assert_int_equal(guard_install(), 0);
+	assert_int_equal(handle_open(fileno(file), key, &handle, NULL), 0);
+	struct share_offer *offer = share_offer_new(&facts, none, handle, handle->notes);
+	assert_non_null(offer);
+	assert_int_equal(offer->inputs.n, handle->notes.size);
+	handle_put(offer->handle);
+	text_deinit(&offer->inputs);
+	free(offer);
+	assert_int_equal(ftruncate(fileno(file), 0), 0);
+	assert_null(share_offer_new(&facts, none, handle, handle->notes));
+	handle_put(handle);
+	fclose(file);
 }
 
 /* As large as what it is made of lets it be, and no larger than the cache. */
