@@ -78,21 +78,16 @@ static int take_ready(struct unit_stream *s, unsigned thread, size_t *ret)
 	return 0;
 }
 
-/* Whether to inflate before the next unit is read: so little is ready that threads would wait for it soon. */
-static bool runs_low(const struct unit_stream *s)
-{
-	const struct conversion *c = s->conversion;
-	return c->n_builders > 1 && !s->inflating && s->ready < c->dwarf.info.size &&
-	       s->ready - s->passed < AHEAD;
-}
-
 /* The next unit and its number, or NULL after the last one. */
 static struct streamed_unit *take_unit(struct unit_stream *s, unsigned thread, size_t *ret_index)
 {
 	struct streamed_unit *unit = NULL;
 	pthread_mutex_lock(&s->lock);
 	while (!s->ended && !unit) {
-		if (runs_low(s)) {
+		/* So little is ready that threads would wait for it soon. */
+		const struct conversion *c = s->conversion;
+		if (c->n_builders > 1 && !s->inflating && s->ready < c->dwarf.info.size &&
+		    s->ready - s->passed < AHEAD) {
 			inflate_step(s);
 			continue;
 		}

@@ -234,15 +234,6 @@ static int add_scope(struct die_walk *w, const struct abbrev *abbrev, uint64_t o
 	return vec_push(&unit->scopes, (struct scope){off, end, parent, abbrev->tag, skipped});
 }
 
-/* The children of the innermost open entry end at @off. */
-static void end_children(struct die_walk *w, uint64_t off)
-{
-	uint32_t scope = w->stack[w->depth].scope;
-	if (scope != SCOPE_NONE && scope != w->stack[w->depth - 1].scope)
-		w->unit->scopes.v[scope].end = off;
-	w->depth--;
-}
-
 /* Visits a subprogram or an inlined subroutine. *ret: the context of its children; *descend: visit them. */
 static int visit_code(struct die_walk *w, const struct abbrev *abbrev, uint64_t off, struct die_context *ret,
 		      bool *descend)
@@ -325,7 +316,10 @@ int builder_walk(struct unit_builder *b)
 		if (!code) {
 			if (!w.depth)
 				break;
-			end_children(&w, off);
+			uint32_t scope = w.stack[w.depth].scope;
+			if (scope != SCOPE_NONE && scope != w.stack[w.depth - 1].scope)
+				w.unit->scopes.v[scope].end = off;
+			w.depth--;
 			continue;
 		}
 		const struct abbrev *abbrev = abbrev_find(&b->unit.abbrevs, code);

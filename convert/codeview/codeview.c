@@ -197,16 +197,6 @@ static int sort_functions(const record_vec *records, size_t first, struct keyed 
 	return radix_sort(v, n);
 }
 
-/* Keeps of the functions with one start the first that has a name. */
-static size_t keep_named(const record_vec *records, struct keyed *v, size_t n)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < n; i++)
-		if (records->v[v[i].index].name != NO_STRING && !(kept && v[kept - 1].key == v[i].key))
-			v[kept++] = v[i];
-	return kept;
-}
-
 static uint32_t name_at(const record_vec *records, const struct keyed *named, size_t n, uint64_t addr)
 {
 	size_t i = PARTITION_POINT(0, n, mid, named[mid].key < addr);
@@ -226,8 +216,13 @@ int codeview_settle(const struct codeview *cv, record_vec *records, size_t first
 			end++;
 		records->v[v[i].index].represents = end - i > 1;
 	}
+	/* Of the functions with one start the first that has a name is kept. */
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (records->v[v[i].index].name != NO_STRING && !(kept && v[kept - 1].key == v[i].key))
+			v[kept++] = v[i];
+	n = kept;
 	/* What is named by another function is listed with the numbers that records have in their module. */
-	n = keep_named(records, v, n);
 	size_t base = first;
 	for (size_t i = 0; i < cv->n_modules; i++) {
 		const struct cv_module_result *m = &cv->modules[i];

@@ -163,21 +163,6 @@ static int compare_place(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static void sort_contributions(struct cv_lines *l)
-{
-	struct cv_contribution *v = l->contributions.v;
-	bool sorted = true;
-	uint64_t reach = 0;
-	for (size_t i = 1; i < l->contributions.n; i++)
-		sorted &= v[i - 1].place <= v[i].place;
-	if (!sorted)
-		qsort(v, l->contributions.n, sizeof(*v), compare_place);
-	for (size_t i = 0; i < l->contributions.n; i++) {
-		reach = v[i].place + v[i].size > reach ? v[i].place + v[i].size : reach;
-		v[i].reach = reach;
-	}
-}
-
 /* ---- Inlined functions ---- */
 
 static uint64_t item_hash(uint32_t item)
@@ -331,7 +316,17 @@ int cv_lines_read(struct cv_lines *l, struct span c13, struct budget *budget, st
 	}
 	if (!cursor_ok(&c))
 		warning_count(warnings, WARN_CV_LINES, SECTION, cursor_off(&c));
-	sort_contributions(l);
+	struct cv_contribution *v = l->contributions.v;
+	bool sorted = true;
+	uint64_t reach = 0;
+	for (size_t i = 1; i < l->contributions.n; i++)
+		sorted &= v[i - 1].place <= v[i].place;
+	if (!sorted)
+		qsort(v, l->contributions.n, sizeof(*v), compare_place);
+	for (size_t i = 0; i < l->contributions.n; i++) {
+		reach = v[i].place + v[i].size > reach ? v[i].place + v[i].size : reach;
+		v[i].reach = reach;
+	}
 	return 0;
 }
 

@@ -395,16 +395,6 @@ static void sort_sequences(struct line_table *table)
 	}
 }
 
-/* Linkers leave the sequences of dropped code at 0, from where they may reach code of others. */
-static void drop_dead_sequences(struct line_table *table)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < table->seqs.n; i++)
-		if (ranges_find(table->code, table->seqs.v[i].lo))
-			table->seqs.v[kept++] = table->seqs.v[i];
-	table->seqs.n = kept;
-}
-
 /* MIPS: addresses of compressed code have the ISA mode bit set; so may those of Thumb code. */
 static void clear_mode_bits(struct line_table *table, uint64_t bits)
 {
@@ -421,13 +411,6 @@ static void clear_mode_bits(struct line_table *table, uint64_t bits)
 	table->seqs.n = kept;
 }
 
-static void clear(struct line_table *table)
-{
-	table->version = 0;
-	table->dirs.n = table->files.n = table->rows.n = table->seqs.n = 0;
-	table->dwarf = NULL;
-}
-
 /* Consecutive units may share a table (LTO, partial units), which is then run once. */
 static bool is_there(const struct line_table *table, const struct unit *unit)
 {
@@ -441,7 +424,9 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 	struct line_header h = {0};
 	if (unit->has_stmt_list && is_there(table, unit))
 		return 0;
-	clear(table);
+	table->version = 0;
+	table->dirs.n = table->files.n = table->rows.n = table->seqs.n = 0;
+	table->dwarf = NULL;
 	if (!unit->has_stmt_list)
 		return 0;
 	struct cursor c = cursor_new(d->line.data, d->line.size, d->big_endian);
@@ -461,8 +446,14 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 	}
 	if (d->mode_bits)
 		clear_mode_bits(table, d->mode_bits);
-	if (table->code)
-		drop_dead_sequences(table);
+	if (table->code) {
+		/* Linkers leave sequences of dropped code at 0, from where they may reach code of others. */
+		size_t kept = 0;
+		for (size_t i = 0; i < table->seqs.n; i++)
+			if (ranges_find(table->code, table->seqs.v[i].lo))
+				table->seqs.v[kept++] = table->seqs.v[i];
+		table->seqs.n = kept;
+	}
 	sort_sequences(table);
 	if (!err) {
 		table->dwarf = d;

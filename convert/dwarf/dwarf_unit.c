@@ -154,15 +154,6 @@ bool unit_type_has_code(uint8_t type)
 	       type == DW_UT_split_compile;
 }
 
-/* DWO id or type signature and offset follow the header of some types. */
-static void read_type_fields(struct cursor *c, struct unit_header *u)
-{
-	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
-		u->dwo_id = cursor_u64(c);
-	else if (u->type == DW_UT_type || u->type == DW_UT_split_type)
-		cursor_skip(c, 8 + u->off_size);
-}
-
 enum warning unit_header_read(struct cursor *info, struct unit_header *u)
 {
 	*u = (struct unit_header){.off = cursor_off(info), .off_size = 4, .type = DW_UT_compile};
@@ -184,7 +175,11 @@ enum warning unit_header_read(struct cursor *info, struct unit_header *u)
 		u->type = cursor_u8(&c);
 		u->addr_size = cursor_u8(&c);
 		u->abbrev_off = cursor_uint(&c, u->off_size);
-		read_type_fields(&c, u);
+		/* DWO id or type signature and offset follow the header of some types. */
+		if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+			u->dwo_id = cursor_u64(&c);
+		else if (u->type == DW_UT_type || u->type == DW_UT_split_type)
+			cursor_skip(&c, 8 + u->off_size);
 	} else {
 		u->abbrev_off = cursor_uint(&c, u->off_size);
 		u->addr_size = cursor_u8(&c);

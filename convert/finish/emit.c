@@ -130,21 +130,6 @@ static int compare_uses(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-/* Lists the files that are used, the most frequent first; file 0 is none. */
-static size_t list_files(struct emitter *e, struct file_use *ret)
-{
-	size_t n_files = e->pool->files.n, n = 0;
-	for (size_t i = 1; i < n_files; i++) {
-		struct file_use use = {0, (uint32_t)i};
-		for (unsigned t = 0; t < e->threads; t++)
-			use.n += e->switches[t * n_files + i];
-		if (use.n)
-			ret[n++] = use;
-	}
-	qsort(ret, n, sizeof(*ret), compare_uses);
-	return n;
-}
-
 /* Gives the used strings their offsets, and space in the writer's table. */
 static int place_strings(struct emitter *e, struct gsym_diag *diag)
 {
@@ -197,7 +182,16 @@ static int number_all(struct emitter *e, struct gsym_diag *diag)
 	if (!uses)
 		return diag_set(diag, -ENOMEM, "out of memory");
 	parallel_for(e->threads, chunks(e->records->n, RECORDS_CHUNK), use_chunk, e);
-	size_t n = list_files(e, uses);
+	size_t n_files = e->pool->files.n, n = 0;
+	for (size_t i = 1; i < n_files; i++) {
+		struct file_use use = {0, (uint32_t)i};
+		for (unsigned t = 0; t < e->threads; t++)
+			use.n += e->switches[t * n_files + i];
+		if (use.n)
+			uses[n++] = use;
+	}
+	qsort(uses, n, sizeof(*uses), compare_uses);
+
 	for (size_t i = 0; i < n; i++) {
 		use_string(e, e->pool->files.v[uses[i].file].dir);
 		use_string(e, e->pool->files.v[uses[i].file].base);

@@ -200,22 +200,6 @@ static void reader_deinit(struct go_reader *r)
 	free(r->files);
 }
 
-static int read_table(struct go_reader *r, record_vec *records)
-{
-	CLEANUP(known_deinit) struct known known = {0};
-	uint64_t size = r->table.bytes.size + BUDGET_ALWAYS;
-	r->budget = budget_of(size + r->table.trees.size);
-	r->names = r->paths = name_budget_of(size);
-	r->n_files = pclntab_file_count(&r->table);
-	r->files = calloc(r->n_files + 1, sizeof(*r->files));
-	int err = r->files ? find_known(records, r->table.version > PCLNTAB_GO12, &known) : -ENOMEM;
-	if (!err)
-		err = read_functions(r, &known, records);
-	if (r->budget.exceeded || r->names.exceeded || r->paths.exceeded)
-		warning_count(r->warnings, WARN_GO_LIMIT, ".gopclntab", 0);
-	return err;
-}
-
 int golang_add_records(struct golang_job *job, record_vec *records)
 {
 	CLEANUP(reader_deinit)
@@ -228,7 +212,17 @@ int golang_add_records(struct golang_job *job, record_vec *records)
 		return 0;
 	}
 	size_t before = records->n;
-	err = read_table(&r, records);
+	CLEANUP(known_deinit) struct known known = {0};
+	uint64_t size = r.table.bytes.size + BUDGET_ALWAYS;
+	r.budget = budget_of(size + r.table.trees.size);
+	r.names = r.paths = name_budget_of(size);
+	r.n_files = pclntab_file_count(&r.table);
+	r.files = calloc(r.n_files + 1, sizeof(*r.files));
+	err = r.files ? find_known(records, r.table.version > PCLNTAB_GO12, &known) : -ENOMEM;
+	if (!err)
+		err = read_functions(&r, &known, records);
+	if (r.budget.exceeded || r.names.exceeded || r.paths.exceeded)
+		warning_count(r.warnings, WARN_GO_LIMIT, ".gopclntab", 0);
 	job->work = r.budget.done;
 	job->added = records->n - before;
 	return err;

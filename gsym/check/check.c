@@ -98,8 +98,10 @@ static int check_record(struct format_check *c, uint32_t index, struct gsym_deco
 	return 0;
 }
 
-static int check_records(struct format_check *c)
+static int check_all(struct format_check *c)
 {
+	check_addresses(c);
+	check_files(c);
 	struct gsym_decoder *decoder = gsym_decoder_new();
 	int err = decoder ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < c->reader->info.num_addresses && !is_settled(c); i++) {
@@ -109,13 +111,6 @@ static int check_records(struct format_check *c)
 	}
 	gsym_decoder_free(decoder);
 	return err;
-}
-
-static int check_all(struct format_check *c)
-{
-	check_addresses(c);
-	check_files(c);
-	return check_records(c);
 }
 
 int check_gsym(const struct gsym_reader *reader, const struct check_report *report)

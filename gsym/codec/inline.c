@@ -316,17 +316,6 @@ static void put_ranges(struct buf *out, const struct gsym_range *r, size_t n, ui
 	}
 }
 
-/* The root stands for the function itself: its range and name, without a call site. */
-static void put_root(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables)
-{
-	struct gsym_range whole = {0, func->size};
-	put_ranges(out, &whole, 1, 0);
-	buf_u8(out, 1);
-	buf_uint(out, func->name, tables->strp_size);
-	buf_uleb(out, 0);
-	buf_uleb(out, 0);
-}
-
 int inline_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
 		  struct gsym_diag *diag)
 {
@@ -335,7 +324,13 @@ int inline_encode(struct buf *out, const struct gsym_func *func, const struct gs
 	int err = inline_check(func, tables, -EINVAL, diag);
 	if (err)
 		return err;
-	put_root(out, func, tables);
+	/* The root stands for the function itself: its range and name, without a call site. */
+	struct gsym_range whole = {0, func->size};
+	put_ranges(out, &whole, 1, 0);
+	buf_u8(out, 1);
+	buf_uint(out, func->name, tables->strp_size);
+	buf_uleb(out, 0);
+	buf_uleb(out, 0);
 	for (size_t i = 0; i < func->n_inlines; i++) {
 		const struct gsym_inline *node = &func->inlines[i];
 		const struct gsym_range *ranges = &func->ranges[node->first_range];

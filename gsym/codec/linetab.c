@@ -209,17 +209,13 @@ static void remember_row(const struct state *s, struct gsym_row *ret, size_t max
 		ret[(*n)++ % max] = row;
 }
 
-static void swap_rows(struct gsym_row *a, struct gsym_row *b)
-{
-	struct gsym_row row = *a;
-	*a = *b;
-	*b = row;
-}
-
 static void reverse_rows(struct gsym_row *v, size_t n)
 {
-	for (size_t i = 0; i < n / 2; i++)
-		swap_rows(&v[i], &v[n - 1 - i]);
+	for (size_t i = 0; i < n / 2; i++) {
+		struct gsym_row row = v[i];
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = row;
+	}
 }
 
 int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size_t max, size_t *ret_n,

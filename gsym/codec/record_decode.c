@@ -14,21 +14,17 @@
 
 #include <inttypes.h>
 
-static void clear(struct gsym_decoder *d)
-{
-	d->rows.n = d->inlines.n = d->ranges.n = d->callsites.n = d->patterns.n = 0;
-	d->funcs.n = d->marks.n = 0;
-}
-
 static struct decoder_mark mark(const struct gsym_decoder *d)
 {
 	return (struct decoder_mark){d->rows.n, d->inlines.n, d->ranges.n, d->callsites.n, d->patterns.n};
 }
 
-/* Everything of @r but merged functions, appended to the arrays. */
-static int decode_blocks(const struct function_info *r, const struct gsym_tables *tables,
-			 struct gsym_decoder *d, struct gsym_diag *diag)
+static int decode_one(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
+		      struct gsym_decoder *d, struct gsym_diag *diag)
 {
+	struct gsym_func func = {.start = start, .name = r->name, .size = r->size};
+	if (vec_push(&d->marks, mark(d)) || vec_push(&d->funcs, func))
+		return diag_set(diag, -ENOMEM, "function record: no memory");
 	struct cursor lines = r->blocks[InfoType_LineTable];
 	struct cursor inlines = r->blocks[InfoType_InlineInfo];
 	struct cursor callsites = r->blocks[InfoType_CallSiteInfo];
@@ -40,15 +36,6 @@ static int decode_blocks(const struct function_info *r, const struct gsym_tables
 	if (!err && record_has(r, InfoType_CallSiteInfo))
 		err = callsite_decode(&callsites, tables, d, diag);
 	return err;
-}
-
-static int decode_one(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
-		      struct gsym_decoder *d, struct gsym_diag *diag)
-{
-	struct gsym_func func = {.start = start, .name = r->name, .size = r->size};
-	if (vec_push(&d->marks, mark(d)) || vec_push(&d->funcs, func))
-		return diag_set(diag, -ENOMEM, "function record: no memory");
-	return decode_blocks(r, tables, d, diag);
 }
 
 /* A record of the merged list: like the one that holds it, except that merged functions do not nest. */
@@ -111,7 +98,8 @@ static void set_pointers(struct gsym_decoder *d, size_t i, const struct decoder_
 int record_decode(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
 		  struct gsym_decoder *out, struct gsym_diag *diag)
 {
-	clear(out);
+	out->rows.n = out->inlines.n = out->ranges.n = out->callsites.n = out->patterns.n = 0;
+	out->funcs.n = out->marks.n = 0;
 	int err = decode_one(r, start, tables, out, diag);
 	if (!err && record_has(r, InfoType_MergedFunctionsInfo))
 		err = decode_merged(r, start, tables, out, diag);

@@ -107,18 +107,6 @@ static int find_row(const struct address_lookup *l, struct gsym_row *ret, struct
 	return err ? err : ret->file ? 0 : -ENOENT;
 }
 
-/* Innermost first, as the answer wants them. */
-static void reverse_frames(struct gsym_answer *a)
-{
-	for (size_t i = 0, k = a->n_frames - 1; i < k; i++, k--) {
-		struct gsym_frame frame = a->frames[i];
-		a->frames[i] = a->frames[k];
-		a->frames[k] = frame;
-	}
-	for (size_t i = 0; i + 1 < a->n_frames; i++)
-		a->frames[i].inlined = true;
-}
-
 /* The inlined call an offset lies in. */
 struct innermost {
 	struct inline_node node;
@@ -205,8 +193,16 @@ static int make_frames(struct address_lookup *l, struct gsym_diag *diag)
 	    !no_row) /* else the innermost frame has no position; those it was inlined into still have */
 		err = set_own_position(l, row, diag);
 	l->answer->has_rows = !no_row || l->answer->n_frames > 1;
-	if (!err)
-		reverse_frames(l->answer);
+	if (!err) {
+		/* Innermost first, as the answer wants them. */
+		for (size_t i = 0, k = l->answer->n_frames - 1; i < k; i++, k--) {
+			struct gsym_frame frame = l->answer->frames[i];
+			l->answer->frames[i] = l->answer->frames[k];
+			l->answer->frames[k] = frame;
+		}
+		for (size_t i = 0; i + 1 < l->answer->n_frames; i++)
+			l->answer->frames[i].inlined = true;
+	}
 	return err;
 }
 
@@ -298,14 +294,6 @@ static int conclude(const struct address_lookup *l, int err, uint32_t index, str
 	return diag_prefix(diag, err, "%s: function %" PRIu32, l->reader->name, index);
 }
 
-static int lookup_address(struct address_lookup *l, uint64_t addr, uint32_t which, struct gsym_diag *diag)
-{
-	uint32_t index;
-	l->answer->n_frames = 0;
-	int err = gsym_reader_find(l->reader, addr, &index, diag);
-	return err ? err : conclude(l, lookup_record(l, addr, index, which, diag), index, diag);
-}
-
 int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which, unsigned flags,
 		      struct gsym_answer *answer, struct gsym_diag *diag)
 {
@@ -314,7 +302,10 @@ int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t 
 		answer->n_frames = 0;
 		return diag_set(diag, -EINVAL, "lookup with unknown flags 0x%x", flags & ~FLAGS_KNOWN);
 	}
-	return lookup_address(&l, addr, which, diag);
+	uint32_t index;
+	l.answer->n_frames = 0;
+	int err = gsym_reader_find(l.reader, addr, &index, diag);
+	return err ? err : conclude(&l, lookup_record(&l, addr, index, which, diag), index, diag);
 }
 
 int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,

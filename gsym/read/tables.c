@@ -64,19 +64,6 @@ static int check_entries(const struct gsym_header *h, enum global_info type, uns
 			header_table_name(type), t->off, t->size, h->num_addresses, size);
 }
 
-static void set_info(struct gsym_reader *r, const struct gsym_header *h)
-{
-	r->info.version = h->version;
-	r->info.big_endian = h->big_endian;
-	r->info.addr_off_size = h->addr_off_size;
-	r->info.strp_size = h->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE;
-	r->info.base_address = h->base_address;
-	r->info.num_addresses = h->num_addresses;
-	r->info.uuid = h->uuid.data;
-	r->info.uuid_size = h->uuid.size;
-	r->info.file_size = r->bytes.size;
-}
-
 int reader_parse(struct gsym_reader *reader, struct gsym_diag *diag)
 {
 	struct gsym_header h;
@@ -88,7 +75,15 @@ int reader_parse(struct gsym_reader *reader, struct gsym_diag *diag)
 	if (err)
 		return err;
 	const struct table_range *records = &h.tables[GlobalInfo_FunctionInfo];
-	set_info(reader, &h);
+	reader->info.version = h.version;
+	reader->info.big_endian = h.big_endian;
+	reader->info.addr_off_size = h.addr_off_size;
+	reader->info.strp_size = h.version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE;
+	reader->info.base_address = h.base_address;
+	reader->info.num_addresses = h.num_addresses;
+	reader->info.uuid = h.uuid.data;
+	reader->info.uuid_size = h.uuid.size;
+	reader->info.file_size = reader->bytes.size;
 	reader->addr_offs = reader->bytes.data + h.tables[GlobalInfo_AddrOffsets].off;
 	reader->info_offs = reader->bytes.data + h.tables[GlobalInfo_AddrInfoOffsets].off;
 	reader->records_base = records->off;

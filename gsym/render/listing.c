@@ -91,15 +91,6 @@ static void file_entry(struct lister *l, uint32_t index)
 	text_char(l->out, '\n');
 }
 
-static void entry(struct lister *l, enum listing_kind kind, uint32_t index)
-{
-	switch (kind) {
-	case LISTING_FUNCTIONS: functions(l, index, function); break;
-	case LISTING_LINES: functions(l, index, rows); break;
-	default: file_entry(l, index);
-	}
-}
-
 int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to,
 		   size_t enough, const struct render_options *options, struct gsym_decoder *decoder,
 		   struct text_buf *out, uint32_t *ret)
@@ -108,7 +99,11 @@ int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uin
 	uint32_t i = from;
 	for (; i < to && (i == from || out->n < enough); i++) {
 		l.end = out->n + LISTING_ENTRY_MAX;
-		entry(&l, kind, i);
+		switch (kind) {
+		case LISTING_FUNCTIONS: functions(&l, i, function); break;
+		case LISTING_LINES: functions(&l, i, rows); break;
+		default: file_entry(&l, i);
+		}
 		if (out->failed)
 			return -ENOMEM;
 	}

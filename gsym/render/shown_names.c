@@ -9,12 +9,6 @@ enum {
 	DEMANGLED_MAX = 4 * SHOWN_SIZE_MAX, /* before llvm's spelling makes it shorter */
 };
 
-static void reset(struct shown_names *shown)
-{
-	for (size_t i = 0; i < SHOWN_FORMS; i++)
-		text_reset(&shown->forms[i]);
-}
-
 static void deinit(struct shown_names *shown)
 {
 	for (size_t i = 0; i < SHOWN_FORMS; i++)
@@ -54,7 +48,8 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	struct text_buf *whole = &shown->forms[SHOWN_WHOLE], *bare = &shown->forms[SHOWN_BARE];
 	size_t size = strnlen(stored, STORED_MAX + 1);
 	enum demangle_mode mode = shown->mode ? shown->mode : DEMANGLE_AUTO;
-	reset(shown);
+	for (size_t i = 0; i < SHOWN_FORMS; i++)
+		text_reset(&shown->forms[i]);
 	if (size > STORED_MAX || (demangle_applies(stored, mode) && limit_is_reached(&shown->limit)))
 		return;
 	bool too_long, demangled = demangle_append_short(whole, stored, mode, DEMANGLED_MAX, &too_long);

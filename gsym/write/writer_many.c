@@ -147,9 +147,13 @@ static int reserve(struct gsym_writer *w, const struct encode_job *job, struct g
 	return 0;
 }
 
-static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n_chunks,
-			 struct gsym_diag *diag)
+static int add_round(struct gsym_writer *w, struct encode_job *job, unsigned threads, struct gsym_diag *diag)
 {
+	size_t left = job->n - job->first, n_chunks = left / CHUNK + (left % CHUNK != 0);
+	if (n_chunks > ROUND)
+		n_chunks = ROUND;
+	job->encoded = 0;
+	parallel_for(threads, n_chunks, encode_chunk_thread, job);
 	int err = reserve(w, job, diag);
 	for (size_t i = 0; i < n_chunks && !err; i++) {
 		err = job->chunks[i].err;
@@ -163,38 +167,12 @@ static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n
 			err = append_chunk(w, job, i, diag);
 		}
 	}
-	return err;
-}
 
-/* Drops the functions added since the writer was as @before. */
-static void roll_back(struct gsym_writer *w, const struct gsym_writer *before)
-{
-	buf_truncate(&w->records, buf_size(&before->records));
-	w->slots.n = before->slots.n;
-	w->last_record = before->last_record;
-	w->shares = false; /* the records that are gone are still known */
-	w->has_base = before->has_base;
-	w->base_address = before->base_address;
-}
-
-static void free_chunks(struct encode_job *job)
-{
 	for (size_t i = 0; i < ROUND; i++) {
 		buf_free(&job->chunks[i].bytes);
 		free(job->chunks[i].records);
 		job->chunks[i] = (struct encoded_chunk){0};
 	}
-}
-
-static int add_round(struct gsym_writer *w, struct encode_job *job, unsigned threads, struct gsym_diag *diag)
-{
-	size_t left = job->n - job->first, n_chunks = left / CHUNK + (left % CHUNK != 0);
-	if (n_chunks > ROUND)
-		n_chunks = ROUND;
-	job->encoded = 0;
-	parallel_for(threads, n_chunks, encode_chunk_thread, job);
-	int err = append_chunks(w, job, n_chunks, diag);
-	free_chunks(job);
 	return err;
 }
 
@@ -217,8 +195,15 @@ int writer_add_fitting(struct gsym_writer *writer, size_t n, unsigned threads,
 	for (; job.first < n && !err;
 	     job.first += ROUND * CHUNK < n - job.first ? ROUND * CHUNK : n - job.first)
 		err = add_round(writer, &job, threads, diag);
-	if (err)
-		roll_back(writer, &before);
+	if (err) {
+		/* The functions added since are dropped. */
+		buf_truncate(&writer->records, buf_size(&before.records));
+		writer->slots.n = before.slots.n;
+		writer->last_record = before.last_record;
+		writer->shares = false; /* the records that are gone are still known */
+		writer->has_base = before.has_base;
+		writer->base_address = before.base_address;
+	}
 	free(job.chunks);
 	return err;
 }

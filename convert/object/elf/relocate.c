@@ -281,14 +281,6 @@ static bool apply(const struct relocation_table *t, const struct relocation *r)
 	return true;
 }
 
-static void apply_table(const struct relocation_table *t)
-{
-	struct relocation r;
-	for (size_t i = 0; i < INT32_MAX && read_relocation(t, i, &r); i++)
-		if (!apply(t, &r))
-			++*t->skipped;
-}
-
 /* ---- The section ---- */
 
 /* Replaces a span of the mapping by a private copy. */
@@ -348,7 +340,10 @@ int elf_relocate(struct object_file *object, struct object_section *section, uin
 			return -ENOMEM;
 		t.data = (uint8_t *)(uintptr_t)section->data.data;
 		t.size = section->data.size;
-		apply_table(&t);
+		struct relocation r;
+		for (size_t i = 0; i < INT32_MAX && read_relocation(&t, i, &r); i++)
+			if (!apply(&t, &r))
+				++*t.skipped;
 	}
 	return 0;
 }

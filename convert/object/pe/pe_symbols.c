@@ -142,25 +142,20 @@ struct exports {
 	struct span functions, names, ordinals;
 };
 
-static struct exports read_exports(const struct object_file *object, struct span bytes)
-{
-	struct cursor c = cursor_new(bytes.data, bytes.size, false);
-	cursor_skip(&c, 20);
-	uint32_t n_functions = cursor_u32(&c), n_names = cursor_u32(&c);
-	uint32_t functions = cursor_u32(&c), names = cursor_u32(&c), ordinals = cursor_u32(&c);
-	return (struct exports){
-		export_table(object, functions, n_functions, 4),
-		export_table(object, names, n_names, 4),
-		export_table(object, ordinals, n_names, 2),
-	};
-}
-
 /* Exports by name. Those in the directory itself are names of other files' functions. */
 static int load_exports(struct object_file *object)
 {
 	const struct pe_directory *directory = &pe_of(object)->directories[DIRECTORY_EXPORT];
 	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXPORT);
-	struct exports e = read_exports(object, bytes);
+	struct cursor c = cursor_new(bytes.data, bytes.size, false);
+	cursor_skip(&c, 20);
+	uint32_t n_functions = cursor_u32(&c), n_names = cursor_u32(&c);
+	uint32_t functions = cursor_u32(&c), names = cursor_u32(&c), ordinals = cursor_u32(&c);
+	struct exports e = (struct exports){
+		export_table(object, functions, n_functions, 4),
+		export_table(object, names, n_names, 4),
+		export_table(object, ordinals, n_names, 2),
+	};
 	struct name_budget budget = name_budget_of(bytes.size + e.names.size);
 	struct known_addresses known;
 	if (known_addresses_make(object, &known))

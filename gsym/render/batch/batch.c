@@ -185,18 +185,6 @@ static bool take_places(struct batch_call *call, const struct block *block)
 
 /* ---- By search ---- */
 
-/* Addresses below the base wrap to a bucket past the last, for which nothing is prefetched. */
-static void expect_starts(struct batch_call *call, const struct block *block)
-{
-	const struct batch_cache *cache = &call->batch->cache;
-	const struct batch_query *queries = call->queries + block->at;
-	uint64_t base = call->reader->info.base_address;
-	for (size_t i = 0; i < block->n; i++)
-		start_index_prefetch(&cache->starts, queries[i].addr - base);
-	for (size_t i = 0; i < block->n; i++)
-		start_index_prefetch_functions(&cache->starts, call->reader, queries[i].addr - base);
-}
-
 static void find_slots(struct batch_call *call, const struct block *block)
 {
 	struct batch_cache *cache = &call->batch->cache;
@@ -326,18 +314,6 @@ static void find_locations(const struct block *block)
 		else
 			__builtin_prefetch(state->location = &flat_locations(
 						   state->flat)[state->at - state->flat->offs]);
-	}
-}
-
-static void unpack_locations(const struct batch_call *call, const struct block *block)
-{
-	for (size_t i = 0; i < block->n; i++) {
-		struct query_state *state = &block->v[i];
-		if (state->method != BY_SEARCH)
-			continue;
-		state->calls = flat_calls(state->flat);
-		set_location(call, state, *state->location);
-		__builtin_prefetch(&state->calls->nodes[state->node]);
 	}
 }
 
@@ -484,11 +460,25 @@ static size_t block_size(size_t n, size_t left)
 
 static void search_block(struct batch_call *call, const struct block *block)
 {
-	expect_starts(call, block);
+	/* Addresses below the base wrap to a bucket past the last, for which nothing is prefetched. */
+	const struct batch_cache *cache = &call->batch->cache;
+	const struct batch_query *queries = call->queries + block->at;
+	uint64_t base = call->reader->info.base_address;
+	for (size_t i = 0; i < block->n; i++)
+		start_index_prefetch(&cache->starts, queries[i].addr - base);
+	for (size_t i = 0; i < block->n; i++)
+		start_index_prefetch_functions(&cache->starts, call->reader, queries[i].addr - base);
 	find_slots(call, block);
 	find_flat_functions(call, block);
 	find_locations(block);
-	unpack_locations(call, block);
+	for (size_t i = 0; i < block->n; i++) {
+		struct query_state *state = &block->v[i];
+		if (state->method != BY_SEARCH)
+			continue;
+		state->calls = flat_calls(state->flat);
+		set_location(call, state, *state->location);
+		__builtin_prefetch(&state->calls->nodes[state->node]);
+	}
 }
 
 static void look_up_block(struct batch_call *call, const struct block *block)

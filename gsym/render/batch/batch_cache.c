@@ -119,23 +119,17 @@ void batch_cache_deinit(struct batch_cache *cache)
 	*cache = (struct batch_cache){.reader = cache->reader};
 }
 
-/* Pages are not returned. */
-static size_t arena_touched(const struct batch_cache *cache)
-{
-	size_t sum = 0;
-	for (size_t i = 0; cache->is_set_up && i < CACHE_PARTS; i++) {
-		const struct arena_part *part = &cache->parts[i];
-		sum += (part->used > part->most ? part->used : part->most) - part_begin[i];
-	}
-	return sum;
-}
-
 size_t batch_cache_bytes(const struct batch_cache *cache)
 {
 	size_t tables = cache->n_flat * (sizeof(*cache->flat) + sizeof(*cache->passes)) +
 			(cache->names.mask + 1) * sizeof(*cache->names.slots) +
 			cache->n_paths * sizeof(*cache->paths);
-	return arena_touched(cache) + cache->chunk.places.cap * sizeof(*cache->chunk.places.v) +
+	size_t sum = 0;
+	for (size_t i = 0; cache->is_set_up && i < CACHE_PARTS; i++) {
+		const struct arena_part *part = &cache->parts[i];
+		sum += (part->used > part->most ? part->used : part->most) - part_begin[i];
+	}
+	return sum + cache->chunk.places.cap * sizeof(*cache->chunk.places.v) +
 	       cache->chunk.keys.cap * sizeof(*cache->chunk.keys.v) +
 	       cache->starts.n_buckets * sizeof(*cache->starts.before) + (cache->is_set_up ? tables : 0);
 }
@@ -173,15 +167,6 @@ static void map_arena(struct batch_cache *cache)
 			      part_begin[i + 1] - part_begin[i] - PART_SMALL, MADV_HUGEPAGE);
 }
 
-static void make_names(struct text_table *names)
-{
-	names->slots = calloc(NAMES_MIN, sizeof(*names->slots));
-	names->mask = NAMES_MIN - 1;
-	if (getrandom(&names->secret, sizeof(names->secret), GRND_NONBLOCK) != sizeof(names->secret))
-		names->secret = (uintptr_t)names->slots;
-	names->secret |= 1;
-}
-
 static bool make_tables(struct batch_cache *cache)
 {
 	if (!cache->arena)
@@ -192,23 +177,19 @@ static bool make_tables(struct batch_cache *cache)
 	}
 	if (!cache->passes)
 		cache->passes = calloc(cache->n_flat, sizeof(*cache->passes));
-	if (!cache->names.slots)
-		make_names(&cache->names);
+	if (!cache->names.slots) {
+		cache->names.slots = calloc(NAMES_MIN, sizeof(*cache->names.slots));
+		cache->names.mask = NAMES_MIN - 1;
+		if (getrandom(&cache->names.secret, sizeof(cache->names.secret), GRND_NONBLOCK) !=
+		    sizeof(cache->names.secret))
+			cache->names.secret = (uintptr_t)cache->names.slots;
+		cache->names.secret |= 1;
+	}
 	if (!cache->paths) {
 		cache->n_paths = slots_for(cache->reader->info.num_files, PATH_SLOTS_MAX);
 		cache->paths = calloc(cache->n_paths, sizeof(*cache->paths));
 	}
 	return cache->arena && cache->flat && cache->passes && cache->names.slots && cache->paths;
-}
-
-/* Building the index reads all start addresses, which pays after enough queries. */
-static void count_queries(struct batch_cache *cache, size_t n)
-{
-	size_t most = cache->reader->info.num_addresses / ASKED_FOR_STARTS;
-	bool before = cache->asked > most;
-	cache->asked += n;
-	if (!before && cache->asked > most)
-		(void)start_index_build(&cache->starts, cache->reader); /* it works without */
 }
 
 bool batch_cache_begin(struct batch_cache *cache, const struct render_options *options, size_t n)
@@ -222,7 +203,12 @@ bool batch_cache_begin(struct batch_cache *cache, const struct render_options *o
 		cache->format = options->format;
 		cache->demangle = options->demangle;
 	}
-	count_queries(cache, n);
+	/* Building the index reads all start addresses, which pays after enough queries. */
+	size_t most = cache->reader->info.num_addresses / ASKED_FOR_STARTS;
+	bool before = cache->asked > most;
+	cache->asked += n;
+	if (!before && cache->asked > most)
+		(void)start_index_build(&cache->starts, cache->reader); /* it works without */
 	return true;
 }
 
@@ -315,15 +301,6 @@ static bool widen_names(struct batch_cache *cache)
 	return true;
 }
 
-/* Whether the text since @from is @stored as it is, where PUT_SLACK bytes after it are readable. */
-static bool is_verbatim(const struct batch_cache *cache, size_t from, const struct span *stored)
-{
-	const struct span *file = &cache->reader->bytes;
-	size_t after = file->size - (size_t)(stored->data - file->data) - stored->size;
-	return !cache->text.failed && cache->text.n - from == stored->size && after >= PUT_SLACK &&
-	       memcmp(cache->text.v + from, stored->data, stored->size) == 0;
-}
-
 static arena_ref keep_name(struct batch_cache *cache, const struct render_options *options, uint32_t name,
 			   const struct span *stored)
 {
@@ -337,7 +314,11 @@ static arena_ref keep_name(struct batch_cache *cache, const struct render_option
 	size_t shown = cache->text.n;
 	if (demangle_applies(text, options->demangle)) {
 		escape_bytes(&cache->text, text, stored->size, format->style);
-		verbatim = is_verbatim(cache, shown, stored);
+		const struct span *file = &cache->reader->bytes;
+		size_t after = file->size - (size_t)(stored->data - file->data) - stored->size;
+		verbatim = !cache->text.failed && cache->text.n - shown == stored->size &&
+			   after >= PUT_SLACK &&
+			   memcmp(cache->text.v + shown, stored->data, stored->size) == 0;
 		cache->text.n = verbatim ? shown : cache->text.n;
 	}
 	struct text_slot *slot = name_slot(&cache->names, name);

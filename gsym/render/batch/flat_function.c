@@ -139,9 +139,16 @@ int flat_function_make(struct batch_cache *cache, uint32_t index, const struct f
 	return err;
 }
 
-static int cut_function(struct batch_cache *cache, uint32_t index, const struct function_info *record,
-			uint32_t n_merged, struct flat_queries queries, struct flat_function **ret)
+/* 0, -ENOMEM, or -E2BIG when the function cannot be flattened. */
+static int make_flat(struct batch_cache *cache, uint32_t index, const struct function_info *record,
+		     struct flat_queries queries, struct flat_function **ret)
 {
+	uint32_t n_merged;
+	struct cursor merged;
+	if (lookup_count_merged(record, &merged, &n_merged, NULL)) {
+		*ret = damaged_flat(cache, index, record->size);
+		return *ret ? 0 : -ENOMEM;
+	}
 	uint32_t last = record->size ? record->size - 1 : UINT32_MAX;
 	int err = intervals_cut(&cache->intervals, record, &cache->reader->tables, last);
 	bool exact = err == -E2BIG;
@@ -153,19 +160,6 @@ static int cut_function(struct batch_cache *cache, uint32_t index, const struct 
 		(*ret)->exact = exact;
 	flat_function_free_scratch(cache);
 	return err;
-}
-
-/* 0, -ENOMEM, or -E2BIG when the function cannot be flattened. */
-static int make_flat(struct batch_cache *cache, uint32_t index, const struct function_info *record,
-		     struct flat_queries queries, struct flat_function **ret)
-{
-	uint32_t n_merged;
-	struct cursor merged;
-	if (lookup_count_merged(record, &merged, &n_merged, NULL)) {
-		*ret = damaged_flat(cache, index, record->size);
-		return *ret ? 0 : -ENOMEM;
-	}
-	return cut_function(cache, index, record, n_merged, queries, ret);
 }
 
 static bool has_first(const struct batch_cache *cache, const struct flat_function *flat, uint32_t index,

@@ -113,19 +113,6 @@ static void close_brace(struct restyle *r)
 	r->out += size + 1;
 }
 
-/* All clone suffixes of a name become one. */
-static void clones(struct restyle *r)
-{
-	put_word(r, " (");
-	do {
-		while (r->in < r->end && *r->in != ']')
-			*r->out++ = *r->in++;
-		if (r->in < r->end)
-			r->in++;
-	} while (skip(r, " [clone "));
-	*r->out++ = ')';
-}
-
 /* A blank that only separates two brackets of one kind. */
 static bool between_brackets(const struct restyle *r)
 {
@@ -144,9 +131,16 @@ size_t demangle_restyle(char *text, size_t size)
 			close_brace(&r);
 		else if (*r.in == ' ' && between_brackets(&r))
 			r.in++;
-		else if (*r.in == ' ' && skip(&r, " [clone "))
-			clones(&r);
-		else if (*r.in == 'd' && skip(&r, "decltype(nullptr)"))
+		else if (*r.in == ' ' && skip(&r, " [clone ")) {
+			put_word(&r, " (");
+			do {
+				while (r.in < r.end && *r.in != ']')
+					*r.out++ = *r.in++;
+				if (r.in < r.end)
+					r.in++;
+			} while (skip(&r, " [clone "));
+			*r.out++ = ')';
+		} else if (*r.in == 'd' && skip(&r, "decltype(nullptr)"))
 			put_word(&r, "std::nullptr_t");
 		else
 			*r.out++ = *r.in++;

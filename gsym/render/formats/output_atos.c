@@ -15,28 +15,24 @@ static void module(struct text_buf *out, const struct render_options *options)
 	text_char(out, ')');
 }
 
-static void frame_line(struct text_buf *out, const struct gsym_frame *frame,
-		       const struct render_options *options)
-{
-	render_name(out, frame->name, options, ESCAPE_TEXT);
-	module(out, options);
-	if (frame_has_file(frame)) {
-		text_lit(out, " (");
-		escape_str(out, frame->base, ESCAPE_TEXT);
-		text_char(out, ':');
-		text_dec(out, frame->line);
-		text_char(out, ')');
-	} else {
-		text_lit(out, " + ");
-		text_dec(out, frame->offset);
-	}
-	text_char(out, '\n');
-}
-
 static void answer(struct text_buf *out, const struct answer_view *view)
 {
-	for (size_t i = 0; i < view->answer->n_frames; i++)
-		frame_line(out, &view->answer->frames[i], view->options);
+	for (size_t i = 0; i < view->answer->n_frames; i++) {
+		const struct gsym_frame *frame = &view->answer->frames[i];
+		render_name(out, frame->name, view->options, ESCAPE_TEXT);
+		module(out, view->options);
+		if (frame_has_file(frame)) {
+			text_lit(out, " (");
+			escape_str(out, frame->base, ESCAPE_TEXT);
+			text_char(out, ':');
+			text_dec(out, frame->line);
+			text_char(out, ')');
+		} else {
+			text_lit(out, " + ");
+			text_dec(out, frame->offset);
+		}
+		text_char(out, '\n');
+	}
 }
 
 static void unknown(struct text_buf *out, const struct unresolved *query,

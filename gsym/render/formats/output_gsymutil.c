@@ -25,19 +25,6 @@ static void place(struct text_buf *out, const struct gsym_frame *frame)
 	text_dec(out, frame->line);
 }
 
-static void frame_line(struct text_buf *out, const struct gsym_frame *frame)
-{
-	escape_str(out, frame->name, ESCAPE_TEXT);
-	if (frame->offset) {
-		text_lit(out, " + ");
-		text_dec(out, frame->offset);
-	}
-	place(out, frame);
-	if (frame->inlined)
-		text_lit(out, " [inlined]");
-	text_char(out, '\n');
-}
-
 static void address(struct text_buf *out, uint64_t addr)
 {
 	text_lit(out, "0x");
@@ -52,7 +39,16 @@ static void answer(struct text_buf *out, const struct answer_view *view)
 	for (size_t i = 0; i < found->n_frames; i++) {
 		if (i > 0)
 			text_fill(out, ' ', INDENT);
-		frame_line(out, &found->frames[i]);
+		const struct gsym_frame *frame = &found->frames[i];
+		escape_str(out, frame->name, ESCAPE_TEXT);
+		if (frame->offset) {
+			text_lit(out, " + ");
+			text_dec(out, frame->offset);
+		}
+		place(out, frame);
+		if (frame->inlined)
+			text_lit(out, " [inlined]");
+		text_char(out, '\n');
 	}
 }
 

@@ -38,17 +38,6 @@ static void names(struct text_buf *out, const struct answer_view *view, size_t i
 	text_char(out, '"');
 }
 
-static void symbol(struct text_buf *out, const struct answer_view *view, size_t i)
-{
-	uint64_t offset = view->answer->frames[i].offset;
-	names(out, view, i);
-	text_lit(out, ",\"Offset\":\"");
-	text_addr(out, offset);
-	text_lit(out, "\",\"StartAddress\":\"");
-	text_addr(out, view->addr - offset);
-	text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
-}
-
 static void answer(struct text_buf *out, const struct answer_view *view)
 {
 	struct unresolved place = {.addr = view->addr};
@@ -67,7 +56,13 @@ static void answer(struct text_buf *out, const struct answer_view *view)
 	for (size_t i = 0; i < found->n_frames; i++) {
 		if (i > 0)
 			text_char(out, ',');
-		symbol(out, view, i);
+		uint64_t offset = view->answer->frames[i].offset;
+		names(out, view, i);
+		text_lit(out, ",\"Offset\":\"");
+		text_addr(out, offset);
+		text_lit(out, "\",\"StartAddress\":\"");
+		text_addr(out, view->addr - offset);
+		text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
 	}
 	text_lit(out, "]}\n");
 }

@@ -4,33 +4,28 @@
  */
 #include "gsym/render/output_format.h"
 
-static void frame_line(struct text_buf *out, const struct answer_view *view, size_t i)
-{
-	const struct gsym_answer *found = view->answer;
-	const struct gsym_frame *frame = &found->frames[i];
-	view_name(out, view, i, ESCAPE_TEXT);
-	if (!found->has_rows && frame->offset) {
-		text_char(out, '+');
-		text_addr(out, frame->offset);
-	}
-	if (view->options->mark_merged && !frame->inlined)
-		render_merged(out, found->n_merged);
-	text_lit(out, " at ");
-	if (view_has_file(view, i))
-		view_path(out, view, i, ESCAPE_TEXT);
-	else
-		text_lit(out, "??");
-	text_char(out, ':');
-	text_dec(out, frame->line);
-	text_char(out, '\n');
-}
-
 static void answer(struct text_buf *out, const struct answer_view *view)
 {
 	for (size_t i = 0; i < view->answer->n_frames; i++) {
 		if (i > 0)
 			text_lit(out, " (inlined by) ");
-		frame_line(out, view, i);
+		const struct gsym_answer *found = view->answer;
+		const struct gsym_frame *frame = &found->frames[i];
+		view_name(out, view, i, ESCAPE_TEXT);
+		if (!found->has_rows && frame->offset) {
+			text_char(out, '+');
+			text_addr(out, frame->offset);
+		}
+		if (view->options->mark_merged && !frame->inlined)
+			render_merged(out, found->n_merged);
+		text_lit(out, " at ");
+		if (view_has_file(view, i))
+			view_path(out, view, i, ESCAPE_TEXT);
+		else
+			text_lit(out, "??");
+		text_char(out, ':');
+		text_dec(out, frame->line);
+		text_char(out, '\n');
 	}
 }
 
