@@ -61,6 +61,10 @@ struct verify_name verify_attr_name(struct dw *dw, Dwarf_Die die)
 			name.linkage = attr_string(dw, die, DW_AT_MIPS_linkage_name);
 		if (!name.plain)
 			name.plain = attr_string(dw, die, DW_AT_name);
+		if (!name.line) {
+			name.line = verify_attr_number(dw, die, DW_AT_decl_line);
+			name.file = verify_attr_number(dw, die, DW_AT_decl_file);
+		}
 		if (name.linkage || !(attr_entry(dw, die, DW_AT_abstract_origin, &next) ||
 				      attr_entry(dw, die, DW_AT_specification, &next)))
 			break;

@@ -116,13 +116,23 @@ static const struct verify_node *node_of(const struct verify_expected *e, size_t
 	return &e->function->nodes.v[e->path[e->n_path - 1 - i]];
 }
 
+/* Whether the function has no rows, and gets the line of its declaration. */
+static bool is_declaration(const struct verify_expected *e, const struct gsym_frame *frame)
+{
+	const struct verify_name *name = &e->function->nodes.v[0].name;
+	return name->line && name->line == frame->line && is_file(e, (uint32_t)name->file, frame);
+}
+
 enum verify_class verify_compare(const struct verify_expected *e, const struct gsym_answer *answer)
 {
 	if (answer->func_start != e->start)
 		return VERIFY_OTHER_OWNER;
 	bool known = e->has_line || e->n_path > 1; /* lookups answer with inlined calls even without a row */
-	if (known != answer->has_rows)
-		return known ? VERIFY_LINE_LOST : VERIFY_LINE_ADDED;
+	if (!known && answer->has_rows)
+		return is_declaration(e, &answer->frames[answer->n_frames - 1]) ? VERIFY_DECLARED
+										: VERIFY_LINE_ADDED;
+	if (known && !answer->has_rows)
+		return VERIFY_LINE_LOST;
 	if (!known)
 		return compare_function(e, answer);
 	if (answer->n_frames != e->n_path)

@@ -16,10 +16,11 @@ struct verify_range {
 	uint64_t low, high; /* high is past the last byte */
 };
 
-/* The names an entry has, found through abstract origins and specifications. */
+/* The names an entry has, and where it is declared, found through abstract origins and specifications. */
 struct verify_name {
 	const char *linkage; /* NULL = none; borrowed from the open object */
 	const char *plain;   /* NULL = none */
+	uint64_t file, line; /* of the declaration; line 0: none */
 };
 
 struct verify_range_list {

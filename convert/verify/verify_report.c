@@ -6,6 +6,7 @@ static const char *const class_names[VERIFY_CLASSES] = {
 	[VERIFY_SAME] = "the same",
 	[VERIFY_QUALIFIED] = "the same, name qualified in GSYM",
 	[VERIFY_SYMBOL_NAME] = "the same, named by the symbol table",
+	[VERIFY_DECLARED] = "without a line, shown by their declaration",
 	[VERIFY_OTHER_OWNER] = "answered by another function there",
 	[VERIFY_MISSING] = "DIFFERENT: not in GSYM",
 	[VERIFY_FRAMES] = "DIFFERENT: number of frames",

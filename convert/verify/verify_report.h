@@ -11,6 +11,7 @@ enum verify_class {
 	VERIFY_SAME,
 	VERIFY_QUALIFIED,   /* DWARF has a bare name and GSYM the same one within its namespaces */
 	VERIFY_SYMBOL_NAME, /* GSYM has the symbol's name: a clone suffix, or the mangled name DWARF lacks */
+	VERIFY_DECLARED,    /* the function has no rows, and GSYM the line of its declaration */
 	VERIFY_OTHER_OWNER, /* several functions claim the address, and GSYM answers with another one */
 
 	VERIFY_DIFFERENT,                  /* the first class that is a difference */

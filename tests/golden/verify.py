@@ -18,7 +18,7 @@ PLAIN = {
     "name": "main", "at": 0x1000, "size": 0x40, "calls": [(0x1010, 0x1020)], "call": (1, 5), "callee": "tiny", "leaf": [(0x1014, 0x1018)],
     "leaf_call": (2, 8), "rows": [(0x1000, 1, 4), (0x1010, 2, 9), (0x1018, 2, 10), (0x1020, 1, 6)], "files": ("a.c", "b.h"), "other": "other",
     "other_at": 0x1060, "end": 0x1070, "language": C99, "other_row": [(0x1060, 1, 30)], "parts": [(0x1080, 0x1088), (0x1090, 0x1098)],
-    "dropped": [], "symbols": (), "linkage": None, "version": 4, "directory": "/src", "copies": ()}
+    "dropped": [], "symbols": (), "linkage": None, "version": 4, "directory": "/src", "copies": (), "declared": {}}
 
 
 VERSIONS = (4, 5)  # of DWARF, which list ranges in other ways
@@ -34,7 +34,7 @@ def units(changes):
     functions = [Die("subprogram", *calls, name=c["name"], low_pc=c["at"], high_pc=c["size"])]
     if c["other"]:
         functions.append(Die("subprogram", name=c["other"], **({"linkage_name": c["linkage"]} if c["linkage"] else {}),
-                             low_pc=c["other_at"], high_pc=0x10))
+                             **c["declared"], low_pc=c["other_at"], high_pc=0x10))
     if c["parts"]:
         functions.append(Die("subprogram", name="parts", ranges=c["parts"]))
     functions += [Die("subprogram", name=f"dropped_{low:x}", low_pc=low, high_pc=8) for low in c["dropped"]]
@@ -139,6 +139,13 @@ CASES = [
         "0x1060: DWARF: other ??:0; GSYM: other /src/a.c:30"]),
     ("no lines in either", {"rows": []}, {}, (14, 4), [
         "the same: 14"]),
+    ("a function without rows", {"declared": {"decl_file": 1, "decl_line": 29}, "end": 0x1040, "other_row": []}, {}, (14, 4), [
+        "the same: 12",
+        "without a line, shown by their declaration: 2"]),
+    ("a function that is declared elsewhere", {"end": 0x1040, "other_row": []}, {"declared": {"decl_file": 1, "decl_line": 29}}, (14, 4), [
+        "the same: 12",
+        "DIFFERENT: GSYM has a line the DWARF has not: 2",
+        "0x1060: DWARF: other ??:0; GSYM: other /src/a.c:29"]),
     ("a function that begins later", {}, {"other_at": 0x1062}, (12, 3), [
         "the same: 12",
         "DIFFERENT: not in GSYM: 1",
