@@ -155,6 +155,7 @@ struct image {
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
 	struct revision *revision;  /* NULL: nothing was asked of it yet */
+	struct cache_count count;   /* of its file in the cache, when that was looked at last */
 	char id[];
 };
 

@@ -177,27 +177,36 @@ bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t
 	return has;
 }
 
-bool cache_functions(const struct cache *cache, const struct cache_key *key, uint32_t *ret)
-{
-	char text[CACHE_KEY_SIZE];
-	int fd = open_unverified(cache, key, text);
-	if (fd < 0)
-		return false;
-	bool has = handle_peek_functions(fd, text, ret) == 0;
-	close(fd);
-	return has;
-}
-
-bool cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle)
+static bool has_inode(const struct cache *cache, const struct cache_key *key, uint64_t ino)
 {
 	char name[CACHE_NAME_SIZE];
 	struct stat st;
 	for (int alone = 0; alone < 2; alone++) {
 		cache_entry_name(name, key, alone);
-		if (fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == handle->ino)
+		if (fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == ino)
 			return true;
 	}
 	return false;
+}
+
+bool cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle)
+{
+	return has_inode(cache, key, handle->ino);
+}
+
+bool cache_functions(const struct cache *cache, const struct cache_key *key, struct cache_count *count)
+{
+	char text[CACHE_KEY_SIZE];
+	struct stat st;
+	if (count->ino && has_inode(cache, key, count->ino))
+		return true;
+	int fd = open_unverified(cache, key, text);
+	if (fd < 0)
+		return false;
+	bool has = fstat(fd, &st) == 0 && handle_peek_functions(fd, text, &count->functions) == 0;
+	count->ino = has ? st.st_ino : 0;
+	close(fd);
+	return has;
 }
 
 void cache_forget_one(struct cache *cache, const struct cache_key *key, bool alone)

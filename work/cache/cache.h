@@ -90,8 +90,17 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
 		struct text_buf *notes);
 
-/* Whether a converted file of @key exists, and how many functions it has; likewise unverified. */
-bool cache_functions(const struct cache *cache, const struct cache_key *key, uint32_t *ret);
+/* How many functions a converted file has. Zero-initialised: not known. */
+struct cache_count {
+	uint64_t ino; /* of the file */
+	uint32_t functions;
+};
+
+/*
+ * Whether a converted file of @key exists, and how many functions it has, likewise unverified; it is not read
+ * if @count is of that file already.
+ */
+bool cache_functions(const struct cache *cache, const struct cache_key *key, struct cache_count *count);
 
 /* Deletes the converted file of @key, under both of its names, or under one, see cache_publish(). */
 void cache_forget(struct cache *cache, const struct cache_key *key);

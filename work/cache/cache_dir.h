@@ -10,7 +10,7 @@
 #include "work/os/log.h"
 #include "gsym/gsym.h"
 
-/* Suffixes and prefixes of its file names; see cache.h and index_store.c. */
+/* Suffixes and prefixes of its file names; see cache.h and fs/scan/index.h. */
 #define CACHE_GSYM_SUFFIX   ".gsym"
 #define CACHE_FAILED_SUFFIX ".failed"
 #define CACHE_TEMP_PREFIX   ".tmp-"
