@@ -21,8 +21,11 @@ int answer_make(struct answers *answers, struct revision *rev, struct handle *ha
 		const struct request *request, struct wait *ret_wait, struct content **ret, bool *ret_known);
 
 /*
- * The same of an address, from the fragment of an image that is being converted (revision.h). Any error means
- * that the whole must be waited for.
+ * The same of an address, before the image is converted.
+ * @rev, @fragment: the image, and a fragment of it (fragments.h)
+ * @request: of REQUEST_ADDRESS
+ * @ret: the text, with a reference
+ * Any error means that the whole must be waited for.
  */
 int answer_make_early(struct answers *answers, struct revision *rev, struct handle *fragment,
 		      const struct request *request, struct content **ret);

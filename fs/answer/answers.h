@@ -63,9 +63,11 @@ void answers_path(const struct answers *answers, const char *path, char ret[stat
 void answers_module(const struct answers *answers, const struct revision *rev, char ret[static PATH_MAX]);
 
 /*
- * Reports that the cache file @handle is corrupt, as @text says, or truncated, with -EFAULT as @err. The
- * report goes to the image's status and, rate-limited, to the log; a truncated file is removed, and made
- * again at the next use.
+ * Reports that a cache file is corrupt: in the image's status and, rate-limited, in the log. A truncated file
+ * is removed, and made again at the next use.
+ * @rev, @handle: the image, and its open cache file
+ * @err: -EFAULT if the file was truncated
+ * @text: what else is wrong with it
  */
 void answers_report_corrupt(const struct answers *answers, struct revision *rev, const struct handle *handle,
 			    int err, const char *text);

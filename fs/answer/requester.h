@@ -80,10 +80,11 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 int requester_find_name(struct requester *requester, const char *name, struct call *call, struct image **ret);
 
 /*
- * The image's current revision and its open cache file, with a reference, if the requester may read it. The
- * file is held for the next use: it counts as open although it was evicted meanwhile.
- * -EACCES; -ESTALE when no source is left; -EAGAIN with call->wait filled; the errno of a failed conversion.
- * Sets @failed_here.
+ * Opens the current revision of an image, if the requester may read it. Its file is held for the next use: it
+ * counts as open although it was evicted meanwhile. Sets @failed_here.
+ * @call: that needs it; its wait is filled with -EAGAIN
+ * @ret_rev, @ret: the revision, and its open cache file with a reference
+ * -EACCES; -ESTALE when no source is left; -EAGAIN; the errno of a failed conversion.
  */
 int requester_open_image(struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret);

@@ -71,7 +71,12 @@ int stream_init(struct stream *stream, const struct stream_kind *kind, struct an
 /* NULL is allowed. */
 void stream_free(struct stream *stream);
 
-/* Takes @size bytes at @off: 0, -ENOSPC or -EFBIG as stream_buf_write(). Never waits. */
+/*
+ * Takes a write. Never waits.
+ * @off: in the file, bytes; ignored with @append (O_APPEND)
+ * @data, @size: what is written
+ * 0, -ENOSPC or -EFBIG as stream_buf_write().
+ */
 int stream_write(struct stream *stream, uint64_t off, bool append, const void *data, size_t size);
 
 /* Answers a READ, as call->attempt does. */

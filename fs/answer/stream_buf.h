@@ -48,9 +48,11 @@ void stream_buf_deinit(struct stream_buf *buf);
 void stream_buf_trim(struct stream_buf *buf);
 
 /*
- * Appends @size bytes, written at @off, to the input. With @append (O_APPEND) @off is ignored, and all
- * results that were read are dropped. -ENOSPC: input or account is full, or out of memory. -EFBIG: @off is
- * too large. Both without an effect.
+ * Appends to the input.
+ * @off: where it was written, bytes
+ * @append: O_APPEND: @off is ignored, and all results that were read are dropped
+ * @data, @size: what was written
+ * -ENOSPC: input or account is full, or out of memory. -EFBIG: @off is too large. Both without an effect.
  */
 int stream_buf_write(struct stream_buf *buf, uint64_t off, bool append, const void *data, size_t size);
 

@@ -17,7 +17,13 @@ struct wait;
 
 enum symbol_names { NAMES_STORED, NAMES_SHOWN };
 
-/* 0 when the index exists; -EAGAIN with @ret_wait filled: the call is to be parked until it is built. */
+/*
+ * Whether an index of names exists.
+ * @rev, @handle: the image, and its open cache file
+ * @kind: which names
+ * @ret_wait: with -EAGAIN, what the call is to be parked on until the index is made
+ * 0; -EAGAIN.
+ */
 int symbol_names_ready(struct answers *answers, struct revision *rev, const struct handle *handle,
 		       enum symbol_names kind, struct wait *ret_wait);
 

@@ -31,8 +31,12 @@ struct tsv_index {
 void tsv_index_free(void *index);
 
 /*
- * The index of an open image's table, with its size. -EAGAIN with @ret_wait filled: the call is to be parked
- * until the background thread has measured the table.
+ * The index of a table, with its size.
+ * @rev, @handle: the image, and its open cache file
+ * @kind: which table
+ * @ret_wait: with -EAGAIN, what the call is to be parked on until the table is measured
+ * @ret: of the handle
+ * 0; -EAGAIN.
  */
 int tsv_file_measured(struct answers *answers, struct revision *rev, struct handle *handle,
 		      enum listing_kind kind, struct wait *ret_wait, const struct tsv_index **ret);
@@ -44,7 +48,11 @@ extern const struct job_kind tsv_file_kind;
 struct tsv_file;
 
 /*
- * Opens a measured table for @uid. Consumes the reference @handle, on failure too. NULL when out of memory.
+ * Opens a table that is measured.
+ * @uid: the user who opens it
+ * @rev, @handle: the image, and its open cache file, whose reference is consumed, on failure too
+ * @kind: which table
+ * NULL when out of memory.
  */
 struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revision *rev, struct handle *handle,
 			      enum listing_kind kind);

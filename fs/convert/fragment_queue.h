@@ -30,7 +30,11 @@ struct fragment_queue {
 	bool stopping;
 };
 
-/* All but @eager is borrowed. */
+/*
+ * All but @eager is set here, and borrowed.
+ * @conversions: images that wait for their conversion
+ * @remote: those that another host converts
+ */
 void fragment_queue_init(struct fragment_queue *queue, struct images *images,
 			 const struct converter *converter, struct revision_queue *conversions,
 			 struct remote_conversions *remote);

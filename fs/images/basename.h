@@ -11,7 +11,13 @@ struct basename *images_find_basename(const struct images *images, const char *n
 struct name_member *images_find_member(const struct images *images, const struct basename *name,
 				       const struct image *image) REQUIRES(&images->lock);
 
-/* Notes that @image has a file called @name, and fills @ret. 0 or -ENOMEM. */
+/*
+ * Notes that an image has a file of that name.
+ * @name: of the file, without its directory
+ * @pass: of the scan that sees it
+ * @ret: the image below that name
+ * 0 or -ENOMEM.
+ */
 int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass,
 		 struct name_member **ret) REQUIRES(&images->lock);
 
@@ -32,8 +38,11 @@ int images_find_only(const struct images *images, const char *name, const struct
 		     struct image **ret) REQUIRES(&images->lock);
 
 /*
- * Scan @pass has seen that a file of @image in the directory @dir of by-path tells that it is called @name,
- * although the file is not. 0 or -ENOMEM.
+ * Notes a name that a file of an image tells, although the file itself is called otherwise.
+ * @name: what it tells
+ * @dir: the directory of the file in by-path
+ * @pass: of the scan that sees it
+ * 0 or -ENOMEM.
  */
 int basename_add_title(struct images *images, const char *name, struct image *image, uint32_t dir,
 		       uint32_t pass) REQUIRES(&images->lock);

@@ -68,16 +68,22 @@ int images_add(struct images *images, const struct finding *finding, struct list
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
 /*
- * Adds a name that a file of the image @id, in the directory @dir, tells of itself, if there is such an
- * image; see basename_add_title().
+ * Adds a name that a file of an image tells of itself, if there is such an image; see basename_add_title().
+ * @id: of the image
+ * @name: what the file tells
+ * @dir: the directory of the file in by-path
+ * @pass: of the scan that sees it
+ * 0 or -ENOMEM.
  */
 int images_add_title(struct images *images, const char *id, const char *name, uint32_t dir, uint32_t pass)
 	EXCLUDES(&images->lock);
 
 /*
- * Drops what was at @path unless scan @pass has seen it there, and tells @gone of every file that has no
- * other path. False when a walk has to find out: another path leads to the same image, maybe to the same
- * file.
+ * Drops what was at a path.
+ * @path: below SOURCE
+ * @pass: what this scan has seen there stays
+ * @gone: told of every file that has no other path, with @user
+ * False when a walk has to find out: another path leads to the same image, maybe to the same file.
  */
 bool images_forget_path(struct images *images, const char *path, uint32_t pass,
 			void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);

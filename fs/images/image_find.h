@@ -18,9 +18,11 @@ void images_remove_sorted(struct images *images, const struct image *image) REQU
 bool images_has_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
 
 /*
- * The images whose build id begins with @truncated, 32 digits, or is @truncated without zeros at its end, and
- * which have a file that says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in
- * @ret.
+ * Finds images by a build id of which the end may be missing, if they have a file that says so itself.
+ * @truncated: what their ids begin with, 32 digits, or the id itself without zeros at its end
+ * @pass: of the scan that saw the file; 0: any
+ * @ret, @max: room for so many of them
+ * How many there are, at most @max.
  */
 size_t images_find_whole(struct images *images, const char *truncated, uint32_t pass, struct image **ret,
 			 size_t max) REQUIRES(&images->lock);

@@ -79,9 +79,12 @@ struct path_tree {
 void path_tree_deinit(struct path_tree *tree);
 
 /*
- * The number of the directory @name in @parent, which is made if there is none, and looks like @attr from now
- * on. Of SOURCE: PATH_NONE and "". PATH_NONE comes back for one that is too deep, or in PATH_NONE. 0 or
- * -ENOMEM.
+ * Enters a directory, which is made if there is none.
+ * @parent: its number; PATH_NONE for SOURCE, and for one that is too deep
+ * @name: in it; "" for SOURCE
+ * @attr: how it looks from now on
+ * @ret: its number; PATH_NONE for one that is too deep, or in PATH_NONE
+ * 0 or -ENOMEM.
  */
 int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, const struct path_attr *attr,
 		    uint32_t *ret);

@@ -107,8 +107,10 @@ bool revision_complain(struct images *images, struct revision *rev, const char *
 	EXCLUDES(&images->lock);
 
 /*
- * Likewise, for @handle whose cache file was truncated. Unless it was replaced already, closes it and removes
- * the file, so that the next use converts again.
+ * Likewise, of one whose cache file was truncated. Unless it was replaced already, closes it and removes the
+ * file, so that the next use converts again.
+ * @rev, @handle: the revision, and its open cache file
+ * @reason: for its status
  */
 bool revision_lose(struct images *images, struct cache *cache, struct revision *rev,
 		   const struct handle *handle, const char *reason) EXCLUDES(&images->lock);

@@ -278,11 +278,12 @@ struct node_id {
 };
 
 /*
- * Adds what @request on @revision asks for, with content @content, whose reference it takes; NULL for a
- * directory or a q. Takes over a pin of @revision, too. The kernel knows it once, or once more: if there is a
- * node with @id and of that revision, it is that. Else it is a new one, with @id, or what the counter says
- * next if its number is in use, or 0: then that is @id. 0, or -ENOMEM, then @content is put, and @revision
- * unpinned.
+ * Adds a node that the kernel knows once, or once more if it is there: one of that number and revision.
+ * @revision: of the image; a pin of it is taken over
+ * @request: what the node is about
+ * @content: of its file, whose reference is taken over; NULL for a directory or a q
+ * @id: what it should have; becomes what the counter says next if its number is in use, or 0
+ * 0, or -ENOMEM, then @content is put, and @revision unpinned.
  */
 int nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 	      struct content *content, struct node_id *id) EXCLUDES(&nodes->lock);

@@ -45,8 +45,12 @@ struct walk_visitor {
 int walk(int root, bool open_to_all, const struct walk_visitor *visitor);
 
 /*
- * Visits the entry @name of the directory @path alone, which is open as @dir: all below it if it is a
- * directory. 0 also if it is not there.
+ * Visits one entry of a directory: all below it if it is a directory itself.
+ * @root: the directory of the walk
+ * @dir, @path: the directory with the entry, open, and below @root
+ * @name: the entry
+ * @open_to_all: every user can reach @dir
+ * As walk(); 0 also if it is not there.
  */
 int walk_entry(int root, int dir, const char *path, const char *name, bool open_to_all,
 	       const struct walk_visitor *visitor);

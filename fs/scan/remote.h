@@ -73,7 +73,13 @@ void remote_join(struct remote *remote);
 int remote_lookup(struct remote *remote, const char *id, struct wait *ret_wait)
 	REQUIRES(&remote->images->lock);
 
-/* images_lookup() for what is in SOURCE, and remote_lookup() for what is not; @remote may be NULL. */
+/*
+ * images_lookup() for what is in SOURCE, and remote_lookup() for what is not.
+ * @remote: may be NULL
+ * @request: of REQUEST_ID
+ * @ret: the image
+ * @ret_wait: with -EAGAIN, what to wait for
+ */
 int remote_find_image(struct remote *remote, struct images *images, const struct request *request,
 		      struct image **ret, struct wait *ret_wait) REQUIRES(&images->lock);
 

@@ -30,8 +30,11 @@ void watch_open(struct watch *watch, const struct log *log);
 void watch_close(struct watch *watch);
 
 /*
- * Adds a watch for the open directory @dir. @path: below SOURCE, or NULL for others. @is_root: it is SOURCE
- * itself, or one of several, so that its parent is not watched. @pass: of the walk that visits it.
+ * Adds a watch.
+ * @dir: the directory, open
+ * @path: below SOURCE, or NULL for others
+ * @is_root: it is SOURCE itself, or one of several, so that its parent is not watched
+ * @pass: of the walk that visits it
  */
 void watch_dir(struct watch *watch, int dir, const char *path, bool is_root, uint32_t pass);
 

@@ -40,7 +40,12 @@ void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
 /* The same in the root, where everybody may: q, log. */
 void attr_root_batch(const struct tree *tree, uint64_t ino, struct stat *ret);
 
-/* A snapshot of a file of the root; @reader: see struct node. */
+/*
+ * A snapshot of a file of the root.
+ * @ino: that of the file
+ * @reader: who may read it, see struct node
+ * @size: bytes
+ */
 void attr_snapshot(const struct tree *tree, uint64_t ino, uid_t reader, uint64_t size, struct stat *ret);
 
 /* A file of the root which everybody may read. */

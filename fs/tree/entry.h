@@ -12,7 +12,12 @@ struct fuse_entry_param entry_none(double timeout);
 /* The generation of what is in the root whatever SOURCE holds. */
 uint32_t fixed_generation(const struct tree *tree);
 
-/* An entry for what @attr describes. @generation 0: that of the mount. */
+/*
+ * An entry with its generation and time-outs.
+ * @attr: what it is of
+ * @generation: 0: that of the mount
+ * @entry_timeout, @attr_timeout: how long the kernel may believe name and attributes, seconds
+ */
 struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *attr, uint32_t generation,
 				   double entry_timeout, double attr_timeout);
 
