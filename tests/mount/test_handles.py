@@ -180,11 +180,14 @@ class HandleTest(SampleTest):
             self.assertStale(handle)
 
     def test_a_snapshot_is_made_again(self):
-        handle = self.handle("metrics")
+        handles = [(self.handle("metrics"), b"gsymfs_build_info"), (self.handle("images.tsv"), self.id.encode())]
         self.forget()
-        self.assertIn(b"gsymfs_build_info", self.read_handle(handle))
+        for handle, text in handles:
+            self.assertIn(text, self.read_handle(handle))
         self.daemon = self.remount(self.daemon)
-        self.assertIn(b"gsymfs_build_info", self.read_handle(handle))
+        self.daemon.wait_scanned()
+        for handle, text in handles:
+            self.assertIn(text, self.read_handle(handle))
 
     def test_listings_tell_when_they_change(self):
         """Or clients of NFS would go on to believe that a name is not there."""

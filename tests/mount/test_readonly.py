@@ -224,7 +224,7 @@ class ReadonlyTest(MountTest):
             LINK: [["by-name", "sample", self.id], ["by-path", "sample"], [self.id.upper()], [self.id[:9]]],
             FILE: [image + [n] for n in ("status", "info.json", "image.gsym", "functions.tsv", address,
                                          address + ".json", "rva/" + address, "base/0x0/" + address,
-                                         "sym/" + name)],
+                                         "sym/" + name)] + [["images.tsv"]],
             TAPE: [["q"], ["q.json"], ["log"], image + ["q"], image + ["rva", "q"], image + ["base", "0x1000", "q"]],
         }
 
