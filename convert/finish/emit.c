@@ -37,8 +37,8 @@ struct emitter {
 	atomic_bool has_nameless; /* inlined calls without a name */
 	uint64_t nameless;        /* what they are called, in the string table */
 	struct gsym_func *merged; /* the merged functions of all records */
-	pthread_mutex_t lock;
-	struct warnings *warnings; /* guarded by lock */
+	pthread_mutex_t lock;     /* guards *warnings */
+	struct warnings *warnings;
 };
 
 static size_t chunks(size_t n, size_t chunk)
