@@ -213,6 +213,8 @@ int conversion_load_symbols(struct conversion *c)
 	int err = load_tables(c);
 	if (c->object->symbols_damaged)
 		warning_count(&c->warnings, WARN_SYMBOL_TABLE, ".symtab", 0);
+	if (c->object->cut_command)
+		warning_count(&c->warnings, WARN_LOAD_COMMAND, "load commands", c->object->cut_command);
 	if (c->object->names_exceeded)
 		warning_count(&c->warnings, WARN_NAMES, ".symtab", 0);
 	if (!err && !c->options->match_llvm)

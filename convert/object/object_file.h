@@ -118,6 +118,7 @@ struct object_file {
 	const range_vec *near;
 	bool passed_by; /* there are others */
 	bool symbols_damaged;
+	uint64_t cut_command;     /* offset of a load command that was ignored as too short; 0: none */
 	uint64_t name_bytes;      /* read for symbols */
 	bool names_exceeded;      /* names of symbols were left out: see budget.h */
 	struct arena names;       /* section and symbol names that are not in the file as text */

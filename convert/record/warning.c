@@ -43,6 +43,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_SECTION_DAMAGED] = "section ignored: damaged",
 	[WARN_SECTION_LIMIT] = "section ignored: too large when decompressed",
 	[WARN_RELOCATION] = "section with relocations of unknown type or place",
+	[WARN_LOAD_COMMAND] = "load command ignored: too short",
 	[WARN_SYMBOL_TABLE] = "symbol table ignored: damaged",
 	[WARN_NAMES] = "names ignored: overlapping strings would multiply their size",
 	[WARN_GO_TABLE] = "Go's function table ignored: where its code begins is not known",

@@ -447,7 +447,11 @@ def damaged(gsym):
     made = program()
     made.extra = [(0x1b, b"short")]
     made.uuid = b""
-    Bench(gsym, "a short UUID").refuse(made.file(), "(0x1b)")
+    told = Bench(gsym, "a short UUID").expect(made.file(), {0x1000: "main at /src/a.c:4"})
+    if "load command ignored: too short: 1" not in told:
+        failures.append(f"a short UUID: {told}")
+    at = good.index(bytes([0x19, 0, 0, 0]), 32)  # LC_SEGMENT_64
+    Bench(gsym, "a short segment").refuse(good[:at + 4] + bytes([16, 0, 0, 0]) + good[at + 8:], "truncated")
     made = program(dwarf=False)
     made.sections[0].size = 1 << 40  # the code is not there, but symbols are
     Bench(gsym, "a section beyond the file").expect(made.file(), {0x1000: "main", 0x1020: "helper"})

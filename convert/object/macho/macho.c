@@ -228,7 +228,10 @@ static void read_install_name(struct object_file *object, struct cursor *c)
 		macho_of(object)->install_name = text;
 }
 
-/* Reads one command; @c is its content after the command number and size. */
+/*
+ * Reads one command; @c is its content after the command number and size. -EBADMSG for a segment that is cut
+ * short; other commands have fields of 0 then.
+ */
 static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
 	struct macho *m = macho_of(object);
@@ -257,7 +260,7 @@ static int read_command(struct object_file *object, uint32_t command, struct cur
 	case LC_DYLD_EXPORTS_TRIE: m->exports = take_part(c); break;
 	case LC_FUNCTION_STARTS: m->starts = take_part(c); break;
 	}
-	return cursor_ok(c) ? 0 : -EBADMSG;
+	return 0;
 }
 
 static int read_commands(struct object_file *object, struct cursor *c, uint32_t n, struct gsym_diag *diag)
@@ -272,6 +275,8 @@ static int read_commands(struct object_file *object, struct cursor *c, uint32_t 
 					object->path, i, (unsigned long long)at);
 		struct cursor command_bytes = cursor_window(c, size - 8);
 		int err = read_command(object, command, &command_bytes);
+		if (!err && !cursor_ok(&command_bytes) && !object->cut_command)
+			object->cut_command = at;
 		if (err == -EBADMSG)
 			return diag_set(diag, err, "%s: load command %u (0x%x) at offset 0x%llx is truncated",
 					object->path, i, command, (unsigned long long)at);
