@@ -286,7 +286,7 @@ static int take_frame(int fd, uint64_t size, void **ret)
 int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *diag)
 {
 	struct object_trailer t;
-	void *frame;
+	void *frame = NULL;
 	int err = object_read_trailer(fd, file_size, &t, diag);
 	if (err)
 		return err;
