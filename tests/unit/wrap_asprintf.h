@@ -10,8 +10,6 @@
 
 #include "tests/unit/wrap_malloc.h"
 
-/* With _FORTIFY_SOURCE. */
-
 static int print(char **ret, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
 
 static int print(char **ret, const char *format, va_list list)
@@ -21,7 +19,7 @@ static int print(char **ret, const char *format, va_list list)
 	return n;
 }
 
-int __wrap_asprintf(char **ret, const char *format, ...)
+__attribute__((format(printf, 2, 3))) int __wrap_asprintf(char **ret, const char *format, ...)
 {
 	va_list list;
 	va_start(list, format);
@@ -30,7 +28,7 @@ int __wrap_asprintf(char **ret, const char *format, ...)
 	return n;
 }
 
-int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
+__attribute__((format(printf, 3, 4))) int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
 {
 	va_list list;
 	(void)flag;
