@@ -56,8 +56,8 @@ static bool parse_plain(struct text_scan line, const char *from, const char *to,
 	ret->kind = number ? PC_RETURN : PC_EXACT;
 	if (ret->space == FRAME_LINK && is_bpf(line, from, to, s.at)) {
 		ret->space = FRAME_BPF;
-		ret->kind = PC_RETURN;
-		ret->first_exact = true;
+		ret->first_exact = from > line.at; /* indented, as in a stack */
+		ret->kind = ret->first_exact ? PC_RETURN : PC_EXACT;
 	}
 	ret->from = ret->to = (uint32_t)(s.at - line.at);
 	return true;

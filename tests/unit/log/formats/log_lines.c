@@ -392,6 +392,7 @@ static const struct step plain_steps[] = {
 	{"\x1b[1;31m" ID "+0x4", "{}43 rva 4 exact of =" ID},
 	{"#1 " ID " 0x10", "{}40 link 10 return #1 of =" ID},
 	{"\t" ID "01020304 0x10 ", "{}46 bpf 10 return first of =" ID "01020304"},
+	{ID "01020304 0x10", "{}45 bpf 10 exact of =" ID "01020304"},
 	{ID "01020304 0x10 x", "{}45 link 10 exact of =" ID "01020304"},
 	{ID "0102030405 0x10", "{}47 link 10 exact of =" ID "0102030405"},
 	{"1: " ID " 0x10", "{}40 link 10 return #1 of =" ID},
