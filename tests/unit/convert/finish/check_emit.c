@@ -154,12 +154,14 @@ TEST_OF(a_version_that_was_asked_for_stays, struct fixture, f)
 TEST_OF(parts_that_break_a_rule_are_left_out, struct fixture, f)
 {
 	struct gsym_range outside = {8, 9};
-	struct gsym_inline call = {.name = f->records.v[0].name, .depth = 1, .n_ranges = 1};
+	const struct gsym_inline call = {.name = f->records.v[0].name, .depth = 1, .n_ranges = 1};
+	struct gsym_inline calls[] = {call, call};
 	struct gsym_row descend[] = {{8, 0, 1}, {4, 0, 2}};
 	struct gsym_writer *w = new_writer(1);
 	f->records.v[2].rows = descend;
 	f->records.v[2].n_rows = 2;
-	f->records.v[299].inlines = f->records.v[400].inlines = &call;
+	f->records.v[299].inlines = &calls[0];
+	f->records.v[400].inlines = &calls[1];
 	f->records.v[299].ranges = f->records.v[400].ranges = &outside;
 	f->records.v[299].n_inlines = f->records.v[400].n_inlines = 1;
 	f->records.v[299].n_ranges = f->records.v[400].n_ranges = 1;
