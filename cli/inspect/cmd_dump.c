@@ -165,7 +165,7 @@ static int dump_strings(struct text_buf *out, const struct gsym_reader *reader)
 
 enum { MERGED_INDENT = 4 };
 
-/* What the parts of one record share. */
+/* The dump of one record, which its parts write in turn. */
 struct function_dump {
 	struct text_buf *out;
 	const struct gsym_reader *reader;

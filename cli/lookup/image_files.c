@@ -188,7 +188,8 @@ static int add_file(struct image_files *images, const char *path, struct gsym_di
 	int err = add_image(images, path, path, NULL, &choices, diag);
 	if (!choices.n)
 		return err;
-	for (size_t i = err = 0; i < choices.n && !err; i++)
+	err = 0;
+	for (size_t i = 0; i < choices.n && !err; i++)
 		err = add_image(images, path, path, choices.name[i], NULL, diag);
 	return err;
 }

@@ -37,8 +37,10 @@ void lookup_files_deinit(struct lookup_files *files);
 /* Opens a pending file as an object file: true, or false after an error was printed. */
 bool lookup_file_convert(struct lookup_file *file, const struct object_options *options);
 
-/* What keeps the answers of a batch, made once; also of a file that is not open, where all is unknown. NULL
- * without memory. */
+/*
+ * Returns the batch of @file, which is made once and keeps answers; a file that is not open has one, too, in
+ * which every address is unknown. NULL without memory.
+ */
 struct batch *lookup_file_batch(struct lookup_file *file);
 
 /* ---- Every function merged at an address, and its callees: lookup_merged.c ---- */
@@ -80,7 +82,7 @@ int merged_lookup(struct merged_lookup *m, const struct gsym_reader *reader, uin
 
 /* ---- Operands that name a function instead of an address: symbol_operand.c ---- */
 
-/* What an operand means. */
+/* A parsed operand: a symbol and an offset, or an address. */
 struct place_operand {
 	const char *symbol; /* borrowed from the operand; NULL: an address */
 	size_t symbol_size;

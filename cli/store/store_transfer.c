@@ -105,7 +105,7 @@ static void close_store(struct object_share *o)
 
 /* ---- One image ---- */
 
-/* What is done with an image once it is identified. */
+/* An identified image, and what an action needs to convert, give or take it. */
 struct image_work {
 	struct object_share *o;
 	struct converter converter;
@@ -123,7 +123,7 @@ struct image_use {
 	struct shared_object *ret;
 };
 
-/* Whether a signal came within @ms. */
+/* Waits up to @ms; returns true as soon as a signal has come. */
 static bool is_stopped(const struct image_work *w, unsigned ms)
 {
 	struct pollfd stop = {.fd = w->o->session.signals.fd, .events = POLLIN};

@@ -69,7 +69,7 @@ static void read_symbol(struct symbol_walk *walk)
 	walk->type = info & 0xf;
 }
 
-/* Whether it is a variable or function that is defined here, with a name. */
+/* Returns true for a variable or function that this file defines and names. */
 static bool has_symbol_place(struct symbol_walk *walk)
 {
 	struct cursor names = cursor_new(walk->names.data, walk->names.size, false);

@@ -6,7 +6,7 @@
 #include "convert/object/object_file.h"
 #include "gsym/base/escape.h"
 
-/* What GSYM does not hold: a variable, or the alias of a function. */
+/* A symbol that GSYM does not hold: a variable, or the alias of a function. */
 struct object_symbol {
 	const char *name; /* borrowed from the object file */
 	uint64_t addr, size;

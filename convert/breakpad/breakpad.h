@@ -58,7 +58,7 @@ void breakpad_tables_free(struct breakpad_tables *tables);
  * @base:    added to all addresses
  * @threads: to scan with
  * @ret:     in file order
- * @warnings:     damaged records are counted here
+ * @warnings: damaged records are counted here
  *
  * 0 or -ENOMEM.
  */

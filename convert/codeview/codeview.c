@@ -210,19 +210,19 @@ int codeview_settle(const struct codeview *cv, record_vec *records, size_t first
 	int err = v && records->n <= UINT32_MAX ? sort_functions(records, first, v, &n) : -ENOMEM;
 	if (err)
 		return err;
-	/* Of functions of one range that the linker folded the first represents all. */
+	/* The linker folds functions into one range: the first represents them all. */
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && v[end].key == v[i].key;)
 			end++;
 		records->v[v[i].index].represents = end - i > 1;
 	}
-	/* Of the functions with one start the first that has a name is kept. */
+	/* Keep the first function at each start that has a name. */
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
 		if (records->v[v[i].index].name != NO_STRING && !(kept && v[kept - 1].key == v[i].key))
 			v[kept++] = v[i];
 	n = kept;
-	/* What is named by another function is listed with the numbers that records have in their module. */
+	/* Branches that take the name of another function number records within their module. */
 	size_t base = first;
 	for (size_t i = 0; i < cv->n_modules; i++) {
 		const struct cv_module_result *m = &cv->modules[i];

@@ -125,7 +125,7 @@ static inline uint64_t cv_place(uint16_t section, uint32_t off)
  *
  * @lines:  of the last module, or zero; the caller sets lines->names and lines->paths
  * @budget: of the module
- * @warnings:    counts what is damaged
+ * @warnings: counts what is damaged
  *
  * 0 or -ENOMEM.
  */

@@ -285,7 +285,7 @@ int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n,
 	out->rows = arena_array(arena, s->spare.n, sizeof(*out->rows));
 	if (!out->rows)
 		return -ENOMEM;
-	/* What begins without a line needs no row. */
+	/* A function that begins without a line needs no row there. */
 	for (size_t i = 0; i < s->spare.n; i++) {
 		const struct cv_stretch *t = &s->spare.v[i];
 		const struct gsym_row *last = out->n_rows ? &out->rows[out->n_rows - 1] : NULL;

@@ -61,7 +61,7 @@ struct dwarf {
  * @object:  borrowed until dwarf_close()
  * @split:   use the sections of a .dwo file
  * @threads: to decompress with
- * @warnings:     damaged sections and unit headers are counted here
+ * @warnings: damaged sections and unit headers are counted here
  *
  * 0 or -ENOMEM.
  */
@@ -289,7 +289,7 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
  * @skeleton: another unit, which has the addresses, lines and directories
  * @dwarf:    of the split file
  * @header:   of the unit in @dwarf
- * @warnings:      damage is counted here
+ * @warnings: damage is counted here
  */
 int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
 		    const struct unit_header *header, struct warnings *warnings);

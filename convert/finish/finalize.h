@@ -16,7 +16,7 @@
  * @pool:    names of @records
  * @options: dwarf_names, merged, callsites and match_llvm
  * @arena:   for joined rows and merged functions
- * @warnings:     overlaps and duplicate ranges are counted here
+ * @warnings: overlaps and duplicate ranges are counted here
  *
  * 0 or -ENOMEM.
  */
