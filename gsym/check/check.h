@@ -1,4 +1,4 @@
-/* check.h - checks a GSYM file against the rules of the format. */
+/* check.h - checks a GSYM file against the rules of the format, gsym(5), "What verify refuses". */
 #ifndef GSYM_CHECK_CHECK_H
 #define GSYM_CHECK_CHECK_H
 
@@ -14,10 +14,7 @@ struct check_report {
 	void *user;
 };
 
-/*
- * Decodes every record, follows every string and file index, and checks the order of addresses. Returns 0
- * when the whole file was checked or the report ended it, or -ENOMEM.
- */
+/* Reads every byte of the file. Returns 0 when all were read or the report ended the check, or -ENOMEM. */
 int check_gsym(const struct gsym_reader *reader, const struct check_report *report);
 
 /*

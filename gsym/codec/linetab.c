@@ -57,7 +57,6 @@ struct state {
 	uint64_t off;
 	uint64_t file;
 	uint64_t line;
-	bool strayed; /* AdvanceLine led out of 32 bits, and the next opcode perhaps back */
 };
 
 enum {
@@ -92,7 +91,7 @@ static inline int next_row(struct cursor *c, const struct program *p, struct sta
 		if (op == LineOp_SetFile)
 			s->file = cursor_uleb(c);
 		else if (op == LineOp_AdvanceLine)
-			s->strayed |= (s->line += (uint64_t)cursor_sleb(c)) > UINT32_MAX;
+			s->line += (uint64_t)cursor_sleb(c);
 		else
 			return NEXT_END;
 	}
@@ -295,18 +294,13 @@ void linetab_sweep(struct cursor block, struct interval *v, size_t n)
 			v[i].node = INTERVAL_DAMAGED;
 }
 
-/*
- * Checks what lookups leave to their callers: decoded rows need no further checks, and other readers need not
- * wrap lines where this one does.
- */
+/* Checks what lookups leave to their callers: decoded rows need no further checks. */
 static int keep_row(const struct state *s, const struct cursor *c, const struct gsym_tables *tables,
 		    struct gsym_decoder *out, struct gsym_diag *diag)
 {
 	int err = check_row(s, c, diag);
 	if (err)
 		return err;
-	if (s->strayed)
-		return bad(diag, c, "line number outside 32 bits between two rows before");
 	if (!tables_have_file(tables, s->file))
 		return bad(diag, c, "row with a file index past the file table before");
 	struct gsym_row row = {(uint32_t)s->off, (uint32_t)s->file, (uint32_t)s->line};

@@ -1,15 +1,30 @@
 """What tests of one source format share: a file is converted, and answers are compared with what they must be."""
+import pathlib
 import subprocess
 
-from . import frames, peers
+from . import frames, peers, strict_gsym
 
 failures = []  # a line each
+READ_TWICE = 2 << 20  # bytes of a GSYM file that the second reader takes no more than seconds for
+
+
+def faults(gsym, path):
+    """What `gsym verify` and the second reader have to say of a GSYM file: a line each."""
+    done = subprocess.run([gsym, "verify", str(path)], capture_output=True, text=True, timeout=600)
+    if done.stderr.endswith("No such file or directory\n"):
+        return []  # there are no functions, or several files
+    data = pathlib.Path(path).read_bytes()
+    other = strict_gsym.refusal(data) if len(data) < READ_TWICE else None
+    return [f"gsym verify: {done.stdout}{done.stderr}"] * bool(done.returncode) + [f"{path}: {other}"] * bool(other)
 
 
 def convert(gsym, path, out, *options, limits=()):
-    """@limits: a command in front, see peers.limited()."""
-    return subprocess.run([*limits, gsym, "convert", *map(str, options), str(path), "-o", str(out)], capture_output=True, text=True,
+    """@limits: a command in front, see peers.limited(). What is made has no fault."""
+    done = subprocess.run([*limits, gsym, "convert", *map(str, options), str(path), "-o", str(out)], capture_output=True, text=True,
                           timeout=600)
+    if not done.returncode:
+        failures.extend(f"{path} {' '.join(map(str, options))}: {fault}" for fault in faults(gsym, out))
+    return done
 
 
 def show(answer):

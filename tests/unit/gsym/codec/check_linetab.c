@@ -170,10 +170,10 @@ TEST_OF(compact_rows_stay_in_32_bits, struct table, t)
 	expect_compact(t, ROWS({0, 1, 30}, {1, 1, 25}, {2, 1, 19}, {3, 1, UINT32_MAX}),
 		       BYTES(0x7a, 0x7b, 0x1e, 0x02, 0x00, 0x07, 0x06, 0x03, 0xec, 0xff, 0xff, 0xff, 0x0f,
 			     0x02, 0x01, 0x00));
-	static const uint8_t strays[] = {0x05, 0x06, 0x0a, 0x03, 0x71, 0x06, 0x00}; /* 10 -15 +5 */
+	static const uint8_t strays[] = {0x05, 0x06, 0x0a, 0x03,
+					 0x71, 0x06, 0x00}; /* 10 -15 +5, as LLVM reads it */
 	struct gsym_diag diag;
-	assert_int_equal(decode(t, cursor_new(strays, sizeof(strays), false), 0, &diag), -EBADMSG);
-	assert_words(&diag, "outside 32 bits between two rows");
+	assert_int_equal(decode(t, cursor_new(strays, sizeof(strays), false), 0, &diag), 0);
 }
 
 /* Deltas 0 and 20 occur once each: the lower window wins. */
