@@ -1,8 +1,9 @@
 /*
  * Images are taken by their numbers, which are never reused: those that are there all the time are met once,
  * however many come and go between slices. Few are taken at a time with images.lock; then, without it, those
- * that are closed are looked for in the cache. A file there is opened once, to count its functions, and has
- * its name looked up only from then on. At the end the lines are sorted, in runs that are merged, and copied.
+ * that are closed are looked for in the cache, whose directory was read before the first. A file there is
+ * opened once, to count its functions, and has its name looked up only from then on. At the end the lines are
+ * sorted, in runs that are merged, and copied.
  */
 #include "fs/answer/images_table.h"
 
@@ -13,9 +14,11 @@
 #include "fs/images/image_facts.h"
 #include "fs/images/revision.h"
 #include "gsym/base/escape.h"
+#include "work/cache/cache_names.h"
 
 enum {
 	TAKEN_MAX = 32,    /* images at a time */
+	NAMES_MAX = 1024,  /* of the cache's directory at a time */
 	NUMBERS_MAX = 512, /* looked at for those, of images that are gone or not the user's */
 	RUN_LINES = 1024,  /* sorted at a time */
 	COPIED_LINES = 1024,
@@ -42,6 +45,7 @@ struct images_draft {
 	struct draft draft;
 	struct answers *answers;
 	struct caller caller;
+	struct cache_names names;
 	uint32_t next; /* number of the next image */
 	bool all;      /* have been taken */
 	size_t n_taken;
@@ -70,6 +74,7 @@ static void images_free(struct draft *draft)
 {
 	struct images_draft *d = (struct images_draft *)draft;
 	caller_deinit(&d->caller);
+	cache_names_deinit(&d->names);
 	text_deinit(&d->text);
 	text_deinit(&d->table);
 	vec_free(&d->lines);
@@ -82,7 +87,7 @@ static size_t images_bytes(const struct draft *draft)
 {
 	const struct images_draft *d = (const struct images_draft *)draft;
 	return sizeof(*d) + d->text.cap + d->table.cap + (d->content ? d->content->size : 0) +
-	       (d->lines.cap + d->merged.cap) * sizeof(*d->lines.v);
+	       (d->lines.cap + d->merged.cap) * sizeof(*d->lines.v) + cache_names_bytes(&d->names);
 }
 
 /* ---- Taking ---- */
@@ -157,7 +162,8 @@ static uint64_t begin_of(const char *text, size_t size)
 static void put_state(struct images_draft *d, struct taken *taken)
 {
 	bool ready = taken->state == STATE_READY;
-	bool converted = !ready && cache_functions(d->answers->cache, &taken->key, &taken->count);
+	bool converted = !ready && cache_names_may_have(&d->names, &taken->key) &&
+			 cache_functions(d->answers->cache, &taken->key, &taken->count);
 	text_str(&d->table,
 		 converted && taken->state == STATE_COLD ? "converted" : state_words[taken->state]);
 	text_char(&d->table, '\t');
@@ -276,7 +282,10 @@ static int images_go_on(struct draft *draft, struct content **ret)
 {
 	struct images_draft *d = (struct images_draft *)draft;
 	while (!d->content || d->at < d->lines.n) {
-		int err = !d->all ? list_some(d) : !is_sorted(d) ? sort_some(d) : copy_some(d);
+		int err = !d->names.complete ? cache_names_read(&d->names, d->answers->cache, NAMES_MAX)
+			  : !d->all          ? list_some(d)
+			  : !is_sorted(d)    ? sort_some(d)
+					     : copy_some(d);
 		if (err)
 			return err;
 		if (draft_is_late(draft))

@@ -172,7 +172,7 @@ static bool is_ours(const char *name)
 	return is_cached(name) || is_temporary(name) || is_index(name) || is_link(name);
 }
 
-static DIR *open_listing(int dir)
+DIR *cache_dir_list(int dir)
 {
 	/* Through "." rather than dup(2), which would share the file offset. */
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -248,7 +248,7 @@ static bool is_due(const char *name, const struct stat *st, int64_t now)
 struct cache_sum cache_dir_clean(int dir, const struct log *log)
 {
 	struct cache_sum sum = {0};
-	DIR *d = open_listing(dir);
+	DIR *d = cache_dir_list(dir);
 	int64_t now = time(NULL);
 	if (!d)
 		return sum;
@@ -279,7 +279,7 @@ static int by_owner(const void *a, const void *b)
 static struct cache_sum list_cached(int dir, cached_vec *vec)
 {
 	struct cache_sum sum = {0};
-	DIR *d = open_listing(dir);
+	DIR *d = cache_dir_list(dir);
 	if (!d)
 		return sum;
 	for (struct dirent *e; (e = readdir(d));) {

@@ -4,6 +4,7 @@
 #ifndef WORK_CACHE_CACHE_DIR_H
 #define WORK_CACHE_CACHE_DIR_H
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include "work/cache/cache_key.h"
@@ -22,6 +23,9 @@ int cache_dir_make(const char *path);
 /* Opens or creates the directory; @path NULL = the default. @ret_path: its absolute path, the caller's to
  * free. */
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
+
+/* The files of the directory @dir; NULL with errno. */
+DIR *cache_dir_list(int dir);
 
 struct cache_sum {
 	uint64_t bytes;   /* of all files of the cache, as the file system allocates them */

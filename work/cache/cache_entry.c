@@ -14,8 +14,9 @@
 
 void cache_entry_key(char text[CACHE_KEY_SIZE], const struct cache_key *key, bool alone)
 {
-	int kept = (int)strlen(key->text) - (alone ? CONTENT_DIGITS : 0);
-	snprintf(text, CACHE_KEY_SIZE, "%.*s%s", kept, key->text, alone ? key->alone : "");
+	memcpy(text, key->text, CACHE_KEY_SIZE);
+	if (alone)
+		strcpy(text + strlen(text) - CONTENT_DIGITS, key->alone);
 }
 
 void cache_file_name(char name[CACHE_NAME_SIZE], const char *key, const char *suffix)
