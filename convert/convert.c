@@ -366,6 +366,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (!err)
 		err = symtab_add_records(&c->symbols, &c->pool, &c->records);
 	summary->functions_symbols = c->symbols.n;
+	summary->bounded_by = c->object->bounded_by;
 	summary->work +=
 		c->symbols.n + c->object->name_bytes / NAME_STEP + c->dwarf.scanned + c->alternate.scanned;
 	if (c->pool.exceeded)

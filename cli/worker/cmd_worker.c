@@ -151,6 +151,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.has_ada = s->has_ada,
 	};
 	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
+	snprintf(m.bounded_by, sizeof(m.bounded_by), "%s", s->bounded_by ? s->bounded_by : "");
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
 }
 

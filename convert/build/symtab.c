@@ -3,7 +3,8 @@
  *
  * All functions (STT_FUNC, STT_GNU_IFUNC) are used; labels of assembly code (STT_NOTYPE) where there is no
  * sized function, since kernel entry code has no other symbols. A symbol without size extends to the next
- * symbol or to the end of its section, but never into a sized function. PLT stubs are labels with a size.
+ * symbol or to the end of its section, but never into a sized function, nor beyond its function or into
+ * another where unwind data or the like has those. PLT stubs are labels with a size.
  *
  * Symbols are sorted by address (radix sort) and swept once, group by group of equal addresses, with the
  * highest end of sized functions and of sized labels so far: O(n) but for groups and the search of the
@@ -73,7 +74,7 @@ static int label_rank(const struct symbol *s, bool marker)
 {
 	if (s->type == SYMBOL_STUB)
 		return INT_MAX;
-	if (s->type == SYMBOL_START || marker)
+	if (marker)
 		return NO_LABEL;
 	if (only_ends(s))
 		return 0;
@@ -119,15 +120,27 @@ static int add_symbol(struct symbol_sweep *s, size_t i, uint64_t end)
 				});
 }
 
-/* The end of a symbol of size 0: the next symbol or the end of its section; its own address if neither is
- * known. */
+/* The end of the function at @addr as another table has it; in no function, the start of the next one. */
+static uint64_t function_bound(const range_vec *functions, uint64_t addr)
+{
+	size_t next = PARTITION_POINT(0, functions->n, mid, functions->v[mid].lo <= addr);
+	if (next && addr < functions->v[next - 1].hi)
+		return functions->v[next - 1].hi;
+	return next < functions->n ? functions->v[next].lo : UINT64_MAX;
+}
+
+/*
+ * The end of a symbol of size 0: the next symbol, the end of its function in another table, or that of its
+ * section; its own address if none is known.
+ */
 static uint64_t unsized_end(const struct symbol_sweep *s, uint64_t addr, size_t next)
 {
 	const struct range *section = ranges_find(&s->sections, addr);
 	uint64_t end = section ? section->hi : addr;
 	if (next < s->n && (!section || s->order[next].key < end))
 		end = s->order[next].key;
-	return end;
+	uint64_t bound = function_bound(&s->object->functions, addr);
+	return bound < end ? bound : end;
 }
 
 /* Functions of [first, end), which share an address. Those without size only outside of sized functions. */

@@ -23,6 +23,7 @@ void object_close(struct object_file *object)
 	vec_free(&object->sections);
 	vec_free(&object->symbols);
 	vec_free(&object->outside);
+	vec_free(&object->functions);
 	vec_free(&object->text);
 	gsym_reader_close(object->gsym);
 	arena_free(&object->names);
@@ -260,6 +261,19 @@ int lost_bytes_tell(const struct lost_bytes *lost, uint64_t size, int err, struc
 			lost->what, number, lost->off, lost->end, size);
 }
 
+/* ---- Functions of other tables ---- */
+
+void object_settle_functions(struct object_file *object, const char *table)
+{
+	range_vec *f = &object->functions;
+	if (f->n)
+		qsort(f->v, f->n, sizeof(*f->v), range_compare);
+	for (size_t i = 1; i < f->n; i++)
+		if (f->v[i - 1].hi > f->v[i].lo)
+			f->v[i - 1].hi = f->v[i].lo;
+	object->bounded_by = f->n ? table : NULL;
+}
+
 /* ---- Addresses with a symbol ---- */
 
 int known_addresses_make(const struct object_file *object, struct known_addresses *ret)
@@ -295,7 +309,7 @@ int object_load_symbols(struct object_file *object, struct object_file *const *s
 
 void object_forget_symbols(struct object_file *object)
 {
-	object->symbols.n = object->outside.n = 0;
+	object->symbols.n = object->outside.n = object->functions.n = 0;
 	object->name_bytes = 0;
 	object->passed_by = object->symbols_damaged = object->names_exceeded = false;
 }

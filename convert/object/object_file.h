@@ -46,8 +46,6 @@ enum symbol_type {
 	SYMBOL_FUNC,   /* STT_FUNC and STT_GNU_IFUNC */
 	SYMBOL_NOTYPE, /* STT_NOTYPE: labels of assembly code */
 	SYMBOL_STUB,   /* an entry of a procedure linkage table, found by object_load_plt() */
-	/* without name: a function begins here, so the one before it ends (LC_FUNCTION_STARTS) */
-	SYMBOL_START,
 };
 
 struct symbol {
@@ -114,6 +112,12 @@ struct object_file {
 	range_vec text;             /* code sections, normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* of code, in table order */
 	VEC(struct outside_label) outside;
+	/*
+	 * Code of functions as a table of the file other than that of symbols has it, ascending, none in
+	 * another: symbols without size do not reach beyond. Set with the symbols, if any has no size.
+	 */
+	range_vec functions;
+	const char *bounded_by; /* that table, static text; NULL: none */
 	/* If set, symbols are loaded only if they touch one of these normalized ranges; borrowed. */
 	const range_vec *near;
 	bool passed_by; /* there are others */
@@ -321,6 +325,9 @@ void object_set_arch(struct object_file *object, const struct machine_name *name
 
 /* Copies a name that the file gives itself; false if no file can be called so. @name may be NULL. */
 bool object_take_name(const char *name, char ret[static IMAGE_NAME_SIZE]);
+
+/* Sorts object->functions, which @table (static text) has, and cuts each where the next begins. */
+void object_settle_functions(struct object_file *object, const char *table);
 
 /* Addresses that have a symbol already. */
 struct known_addresses {

@@ -304,8 +304,62 @@ def check_markers(gsym):
         0x2100: "??", 0x217a: "??"})
 
 
+# ---- Symbols without size, and what else says where functions end ----
+
+def entry(e, data):
+    """An entry of .eh_frame, padded to the size of an address."""
+    data += bytes(-(len(data) + 4) % (8 if e.wide else 4))
+    return e.words(len(data)) + data
+
+
+def eh_frame(e, addr, fdes, augmentation=b"zR\0", values=b"\1\x1b", cut=None):
+    """One CIE, whose addresses are relative words unless @values says otherwise, and FDEs (start, size, instructions)."""
+    out = entry(e, e.words(0) + b"\1" + augmentation + b"\1\x78\x10" + values + b"\x0c\7\x08\x90\1")
+    for start, size, code in fdes:
+        at = len(out)
+        place = addr + at + 8
+        relative = e.words(start - place & 0xffffffff, size) if values else e.addresses(start, size)
+        out += entry(e, e.words(at + 4) + relative + (b"\0" if values else b"") + code)
+    return out[:cut] + bytes(4)
+
+
+def check_bounds(gsym):
+    """The last has no FDE, as assembly often has none; the tail at 0x1028 is of the function before, that at 0x1048 of none."""
+    tail = b"\x0e\x20\x86\2"
+    fdes = [(0x1060, 0x10, b""), (0x1010, 0x10, b"\x41\x0e\x10"), (0x1020, 8, b""), (0x1028, 8, tail), (0x1048, 8, tail)]
+    names = [("f", 0x1010, 0, FUNC, ".text"), ("inner", 0x1018, 0, NOTYPE, ".text"), ("g", 0x1020, 0, FUNC, ".text"),
+             ("sized", 0x1060, 0x18, FUNC, ".text"), ("bare", 0x1040, 0, FUNC, ".text"), ("last", 0x1080, 0, FUNC, ".text")]
+    want = {0x1010: "f", 0x1018: "inner", 0x101f: "inner+0x7", 0x1020: "g", 0x102f: "g+0xf", 0x1030: "??", 0x1040: "bare",
+            0x1047: "bare+0x7", 0x1048: "??", 0x1050: "??", 0x1077: "sized+0x17", 0x1078: "??", 0x10ff: "last+0x7f"}
+    whole = {0x101f: "inner+0x7", 0x1030: "g+0x10", 0x1048: "bare+0x8", 0x1050: "bare+0x10"}
+
+    def program(machine, table, wide=True, big=False, name=".eh_frame", **more):
+        e = m.Maker(machine, wide=wide, big=big, **more)
+        e.add(".text", m.CODE, 0x1000, bytes(0x100))
+        e.add(name, m.SHF_ALLOC, 0x2000, table(e))
+        e.add_symbols(".dynsym", names, m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+        return e.file()
+
+    for machine, wide, big in ((m.EM_X86_64, True, False), (m.EM_386, False, False), (m.EM_PPC64, True, True)):
+        expect(gsym, f"FDEs, machine {machine}", program(machine, lambda e: eh_frame(e, 0x2000, fdes), wide, big, flags=2), want)
+    absolute = [(start, size, code) for start, size, code in fdes]
+    expect(gsym, "absolute FDEs", program(m.EM_X86_64, lambda e: eh_frame(e, 0x2000, absolute, b"\0", b"")), want)
+    for what, table in (("of another encoding", lambda e: eh_frame(e, 0x2000, fdes, values=b"\1\x3b")),
+                        ("of an unknown form", lambda e: eh_frame(e, 0x2000, fdes, b"eh\0")),
+                        ("without a CIE", lambda e: eh_frame(e, 0x2000, fdes)[24:]),
+                        ("cut short", lambda e: eh_frame(e, 0x2000, fdes, cut=30)),
+                        ("without end", lambda e: b"\xff" * 12), ("of size 0", lambda e: bytes(64))):
+        expect(gsym, f"FDEs {what}", program(m.EM_X86_64, table), whole)
+
+    def exidx(e):
+        starts = [0x1010, 0x1020, 0x1030, 0x1048, 0x1060]
+        return e.words(*(word for i, at in enumerate(starts) for word in (at - 0x2000 - 8 * i & 0x7fffffff, 1)))
+    expect(gsym, "entries for Arm", program(m.EM_ARM, exidx, False, name=".ARM.exidx"),
+           {0x101f: "inner+0x7", 0x102f: "g+0xf", 0x1030: "??", 0x1047: "bare+0x7", 0x1048: "??", 0x1078: "??", 0x10ff: "last+0x7f"})
+
+
 CHECKS = (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
-          check_header_overflow, check_modes, check_markers)
+          check_header_overflow, check_modes, check_markers, check_bounds)
 
 
 if __name__ == "__main__":

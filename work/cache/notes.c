@@ -74,6 +74,13 @@ void note_ada(struct text_buf *notes)
 	text_lit(notes, ADA "\n");
 }
 
+void note_bounds(struct text_buf *notes, const char *table)
+{
+	text_lit(notes, "bounded_by\t");
+	escape_str(notes, table, ESCAPE_TSV);
+	text_char(notes, '\n');
+}
+
 /* Only the first ones are listed: there may be thousands of .dwo files. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
 {

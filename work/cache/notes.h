@@ -34,6 +34,9 @@ void notes_read_map(struct span notes, struct address_map *ret);
 void note_image_base(struct text_buf *notes, uint64_t base);
 void note_ada(struct text_buf *notes);
 
+/* Symbols without size end where @table says. */
+void note_bounds(struct text_buf *notes, const char *table);
+
 /* The debug file of @id was requested from debuginfod servers. @err: 0 if one had it, or a negative errno. */
 void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err);
 

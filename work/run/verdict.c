@@ -137,6 +137,8 @@ static void publish(struct convert_job *job)
 	add_note(&job->notes, "units", job->done.units);
 	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
 	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
+	if (*job->done.bounded_by)
+		note_bounds(&job->notes, job->done.bounded_by);
 	struct stat st;
 	int why = job->notes.failed || job->inputs.failed ? -ENOMEM : fstat(job->temp.fd, &st) ? -errno : 0;
 	if (why) {

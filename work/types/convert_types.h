@@ -136,7 +136,9 @@ struct convert_summary {
 	uint64_t functions_text;  /* FUNC records of text symbols */
 	uint64_t functions_gsym;  /* records copied from GSYM */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
-	uint64_t functions;         /* records written */
+	const char
+		*bounded_by; /* the table that says where symbols without size end, static text; NULL: none */
+	uint64_t functions;  /* records written */
 	uint64_t output_size;
 	bool widened;  /* version 2 was written, because version 1 cannot hold the file */
 	uint64_t work; /* steps that budgets count (budget.h): the same for any number of threads */

@@ -177,7 +177,9 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_WARNING:
 		return terminated(msg->warning.kind, sizeof(msg->warning.kind)) &&
 		       terminated(msg->warning.first, sizeof(msg->warning.first));
-	case WORKER_DONE: return terminated(msg->done.arch, sizeof(msg->done.arch));
+	case WORKER_DONE:
+		return terminated(msg->done.arch, sizeof(msg->done.arch)) &&
+		       terminated(msg->done.bounded_by, sizeof(msg->done.bounded_by));
 	case WORKER_FAILED: return failed_valid(&msg->failed);
 	case WORKER_IDENTITY: return identity_valid(&msg->identity);
 	case WORKER_READY:

@@ -61,7 +61,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 19,
+	WORKER_PROTOCOL = 20,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -246,6 +246,7 @@ struct worker_done {
 	uint32_t has_ada;
 	uint32_t pad;
 	char arch[16];
+	char bounded_by[24]; /* "": no table but that of symbols */
 };
 
 struct worker_failed {

@@ -35,6 +35,12 @@ int elf_load_symbols(struct object_file *object, struct object_file *const *sour
 int elf_load_plt(struct object_file *object, const struct object_file *symtab);
 int elf_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
 
+/*
+ * Fills object->functions from .ARM.exidx or .eh_frame, which say where functions begin and end. 0 or
+ * -ENOMEM (elf_unwind.c).
+ */
+int elf_list_functions(struct object_file *object);
+
 /* ---- Tables of an ELF file, and one entry of a symbol table (elf_symbol.c) ---- */
 
 /*

@@ -173,6 +173,14 @@ static int load_first_table(struct object_file *object, struct object_file *sour
 	return 0;
 }
 
+static bool has_unsized(const struct object_file *object)
+{
+	for (size_t i = 0; i < object->symbols.n; i++)
+		if (!object->symbols.v[i].size)
+			return true;
+	return false;
+}
+
 int elf_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources)
 {
 	int err = descriptors_open(object);
@@ -185,5 +193,7 @@ int elf_load_symbols(struct object_file *object, struct object_file *const *sour
 	err = load_first_table(object, object, SHT_DYNSYM);
 	if (!err)
 		err = symbols_drop_known(object, first);
-	return err ? err : descriptors_join(object);
+	if (!err)
+		err = descriptors_join(object);
+	return err || object->near || !has_unsized(object) ? err : elf_list_functions(object);
 }

@@ -285,8 +285,11 @@ static int load_starts(struct object_file *object, const struct object_file *sou
 	int err = 0;
 	while (!err && cursor_left(&c) && (delta = cursor_uleb(&c)) && cursor_ok(&c)) {
 		addr += delta;
-		err = add_symbol(object, thumb ? addr & ~(uint64_t)1 : addr, 0, "", SYMBOL_START, false);
+		uint64_t start = thumb ? addr & ~(uint64_t)1 : addr;
+		if (is_code(object, start))
+			err = vec_push(&object->functions, (struct range){start, UINT64_MAX});
 	}
+	object_settle_functions(object, "LC_FUNCTION_STARTS");
 	return err;
 }
 

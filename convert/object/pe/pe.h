@@ -97,7 +97,7 @@ int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, e
  */
 int pe_list_functions(const struct object_file *object, range_vec *ret);
 
-/* Gives symbols without size that of the function that begins there; others begin functions without name. */
+/* Fills object->functions, and gives each symbol that begins one of them its size. 0 or -ENOMEM. */
 int pe_bound_symbols(struct object_file *object);
 
 /* ---- Imported functions (pe_imports.c) ---- */

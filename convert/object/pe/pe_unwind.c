@@ -93,23 +93,15 @@ int pe_list_functions(const struct object_file *object, range_vec *ret)
 
 int pe_bound_symbols(struct object_file *object)
 {
-	range_vec functions = {0};
-	int err = pe_list_functions(object, &functions);
-	CLEANUP(freep) bool *named = calloc(functions.n + 1, sizeof(*named));
-	if (!named)
-		err = -ENOMEM;
-	/* Functions that a symbol begins are marked, and give that their size. */
+	range_vec *functions = &object->functions;
+	int err = pe_list_functions(object, functions);
 	for (size_t i = 0; i < object->symbols.n && !err; i++) {
 		struct symbol *s = &object->symbols.v[i];
-		size_t at = PARTITION_POINT(0, functions.n, mid, functions.v[mid].lo < s->addr);
-		if (at == functions.n || functions.v[at].lo != s->addr)
-			continue;
-		s->size = functions.v[at].hi - s->addr;
-		named[at] = true;
+		size_t at = PARTITION_POINT(0, functions->n, mid, functions->v[mid].lo < s->addr);
+		if (at < functions->n && functions->v[at].lo == s->addr)
+			s->size = functions->v[at].hi - s->addr;
 	}
-	for (size_t i = 0; i < functions.n && !err; i++)
-		if (!named[i])
-			err = pe_add_symbol(object, functions.v[i].lo, "", SYMBOL_START, false);
-	vec_free(&functions);
+	if (!err)
+		object_settle_functions(object, ".pdata");
 	return err;
 }

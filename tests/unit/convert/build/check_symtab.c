@@ -16,7 +16,6 @@ enum { SYMBOLS_MAX = 4 };
 #define FUNC   SYMBOL_FUNC
 #define NOTYPE SYMBOL_NOTYPE
 #define STUB   SYMBOL_STUB
-#define START  SYMBOL_START
 
 static const struct object_section code = {
 	.name = ".text", .addr = 0x1000, .size = 0x1000, .allocated = true, .code = true};
@@ -47,6 +46,7 @@ static const char *prepared(struct object_file *object, bool match_llvm)
 struct row {
 	struct symbol symbols[SYMBOLS_MAX]; /* up to one without a name */
 	const char *want;
+	struct range functions[2]; /* up to an empty one */
 };
 
 static void check_rows(const struct row *rows, size_t n, const struct object_section *sections,
@@ -58,9 +58,12 @@ static void check_rows(const struct row *rows, size_t n, const struct object_sec
 			assert_int_equal(vec_push(&object.sections, sections[i]), 0);
 		for (size_t i = 0; i < SYMBOLS_MAX && rows[k].symbols[i].name; i++)
 			assert_int_equal(vec_push(&object.symbols, rows[k].symbols[i]), 0);
+		for (size_t i = 0; i < 2 && rows[k].functions[i].hi; i++)
+			assert_int_equal(vec_push(&object.functions, rows[k].functions[i]), 0);
 		assert_string_equal(prepared(&object, false), rows[k].want);
 		vec_free(&object.sections);
 		vec_free(&object.symbols);
+		vec_free(&object.functions);
 	}
 }
 
@@ -216,12 +219,19 @@ TEST(names_of_ends)
 		}
 }
 
-/* A start without a name ends what is before it, and so does a label that is not used. */
+/* A function without a name ends what is before it, and so does a label that is not used. */
 TEST(bounds)
 {
 	static const struct row rows[] = {
-		{{{0x1000, 0, "f", FUNC}, {0x1010, 0, "", START}}, "f 1000-1010 i"},
-		{{{0x1000, 0, "", START}, {0x1000, 0, "a", NOTYPE}}, "a 1000-2000 il"},
+		{{{0x1000, 0, "f", FUNC}}, "f 1000-1010 i", {{0x1010, 0x1020}}},
+		{{{0x1000, 0, "f", FUNC}, {0x1010, 0, "g", FUNC}},
+		 "f 1000-1010 i, g 1010-1018 i",
+		 {{0x1000, 0x1018}, {0x1020, 0x1030}}},
+		{{{0x1030, 0, "f", FUNC}}, "f 1030-2000 i", {{0x1000, 0x1010}, {0x1020, 0x1030}}},
+		{{{0x1004, 0, "a", NOTYPE}, {0x1018, 0, "b", NOTYPE}},
+		 "a 1004-1010 il, b 1018-1020 il",
+		 {{0x1000, 0x1010}, {0x1020, 0x1030}}},
+		{{{0x1000, 0x20, "f", FUNC}}, "f 1000-1020", {{0x1000, 0x1010}}},
 		{{{0x1000, 0, "f", FUNC}, {0x1010, 0, "__start_x", NOTYPE}, {0x1020, 0, "__stop_x", NOTYPE}},
 		 "f 1000-1010 i"},
 	};

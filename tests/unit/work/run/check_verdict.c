@@ -284,6 +284,7 @@ static void done(struct job_fixture *f, int size, bool has_ada)
 					   .units = 3,
 					   .functions_dwarf = 5,
 					   .functions_symbols = 6,
+					   .bounded_by = ".eh_frame",
 					   .has_ada = has_ada};
 	decide(f, 0, exited(0), 2);
 }
@@ -291,7 +292,8 @@ static void done(struct job_fixture *f, int size, bool has_ada)
 TEST(succeeded)
 {
 	static const char notes[] =
-		"image_base\t0x400000\n%sunits\t3\nfunctions_dwarf\t5\nfunctions_symbols\t6\n";
+		"image_base\t0x400000\n%sunits\t3\nfunctions_dwarf\t5\nfunctions_symbols\t6\n"
+		"bounded_by\t.eh_frame\n";
 	struct job_fixture *f = *state;
 	for (unsigned i = 0; i < 8; i++) {
 		char want[256];

@@ -448,7 +448,8 @@ TEST(texts_of_answers)
 	static const struct bound of_warning[] = {BOUND(worker_warning, kind, 1),
 						  BOUND(worker_warning, first, 1)};
 	struct worker_done done = {.head = {WORKER_DONE, sizeof(done), 0}};
-	static const struct bound of_done[] = {BOUND(worker_done, arch, 1)};
+	static const struct bound of_done[] = {BOUND(worker_done, arch, 1),
+					       BOUND(worker_done, bounded_by, 1)};
 	struct worker_missing missing = {.head = {WORKER_MISSING, sizeof(missing), 0}};
 	static const struct bound of_missing[] = {BOUND(worker_missing, name, 1)};
 	struct worker_section section = {.head = {WORKER_SECTION, sizeof(section), 0}};

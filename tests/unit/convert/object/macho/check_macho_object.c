@@ -336,6 +336,7 @@ static struct image *new_image(bool big, bool wide)
 static void free_image(struct image *i)
 {
 	vec_free(&i->object.symbols);
+	vec_free(&i->object.functions);
 	arena_free(&i->object.names);
 	free(i);
 }
@@ -373,9 +374,14 @@ static void assert_symbols(const struct object_file *o, const char *want)
 	for (size_t i = 0; i < o->symbols.n; i++) {
 		const struct symbol *s = &o->symbols.v[i];
 		size_t n = strlen(text);
-		snprintf(text + n, sizeof(text) - n, "%s%llx+%llx %s%s%s", i ? "; " : "",
+		snprintf(text + n, sizeof(text) - n, "%s%llx+%llx %s%s", i ? "; " : "",
 			 (unsigned long long)s->addr, (unsigned long long)s->size, s->name,
-			 s->global ? " g" : "", s->type == SYMBOL_START ? " s" : "");
+			 s->global ? " g" : "");
+	}
+	for (size_t i = 0; i < o->functions.n; i++) {
+		size_t n = strlen(text);
+		snprintf(text + n, sizeof(text) - n, "%s%llx s", n ? "; " : "",
+			 (unsigned long long)o->functions.v[i].lo);
 	}
 	assert_string_equal(text, want);
 }
@@ -414,12 +420,12 @@ TEST(symbol_tables)
 		assert_int_equal(s.value, 0x1070);
 		assert_false(macho_read_symbol(&i->object, 16, &s));
 		/* Without a last NUL the name is none. */
-		i->object.symbols.n = 0;
+		i->object.symbols.n = i->object.functions.n = 0;
 		i->macho.strings.size -= 2;
 		assert_int_equal(macho_load_symbols(&i->object, sources, 1), 0);
 		assert_symbols(&i->object, "1000+0 one g; 1010+0 two; 1fff+0 __three");
 		/* A table that the file has not whole is not read. */
-		i->object.symbols.n = 0;
+		i->object.symbols.n = i->object.functions.n = 0;
 		i->object.map_size = i->macho.symbols.off + 16 * (k & 2 ? 16 : 12) - 1;
 		i->object.symbols_damaged = false;
 		assert_int_equal(macho_load_symbols(&i->object, sources, 1), 0);
@@ -449,18 +455,18 @@ TEST(several_tables)
 	assert_symbols(&i->object,
 		       "1020+0 first; 1000+0 first; 1010+0 first; 1008+0 i g; 1018+0 i g; 1028+0 i g; "
 		       "1030+0 i g; 1038+0 i g; 1040+0 i g; 1048+0 i g; 1048+0 i g; "
-		       "1010+0  s; 1020+0  s; 1010+0  s; 1020+0  s");
+		       "1010 s; 1010 s; 1020 s; 1020 s");
 	assert_false(i->object.symbols_damaged);
 	/* Not among the sources, its own starts are read all the same. */
-	i->object.symbols.n = 0;
+	i->object.symbols.n = i->object.functions.n = 0;
 	assert_int_equal(macho_load_symbols(&i->object, sources, 1), 0);
-	assert_symbols(&i->object, "1010+0  s; 1020+0  s");
+	assert_symbols(&i->object, "1010 s; 1020 s");
 	first->macho.symbols.size = i->macho.symbols.size = 0;
 	i->macho.starts.size = 1;
 	for (int k = 1; k < 3; k++) { /* each of the two alone */
-		i->object.symbols.n = 0;
+		i->object.symbols.n = i->object.functions.n = 0;
 		assert_int_equal(macho_load_symbols(&i->object, sources + k, 1), 0);
-		assert_symbols(&i->object, k == 1 ? "1010+0  s; 1020+0  s; 1010+0  s" : "1010+0  s");
+		assert_symbols(&i->object, k == 1 ? "1010 s; 1010 s; 1020 s" : "1010 s");
 	}
 	free_image(first);
 	free_image(i);
@@ -489,9 +495,9 @@ TEST(function_starts)
 		size_t size;
 	} table[] = {
 		{"", "", 0},
-		{"\x10\0\x10", "1010+0  s", 3},
-		{"\1\x80\2\x80\x80", "1001+0  s; 1101+0  s", 5},
-		{"\x05\xff\x1f\x05", "1005+0  s", 4}, /* the last two are past the code */
+		{"\x10\0\x10", "1010 s", 3},
+		{"\1\x80\2\x80\x80", "1001 s; 1101 s", 5},
+		{"\x05\xff\x1f\x05", "1005 s", 4}, /* the last two are past the code */
 	};
 	for (int thumb = 0; thumb < 2; thumb++)
 		for (size_t t = 0; t < ARRAY_SIZE(table); t++) {
@@ -503,7 +509,7 @@ TEST(function_starts)
 				assert_symbols(&i->object, table[t].want);
 			for (size_t k = 0; thumb && k < i->object.symbols.n; k++)
 				assert_int_equal(i->object.symbols.v[k].addr % 2, 0);
-			i->object.symbols.n = 0;
+			i->object.symbols.n = i->object.functions.n = 0;
 			i->macho.starts.size++;
 			assert_int_equal(macho_load_symbols(&i->object, NULL, 0), 0);
 			assert_int_equal(i->object.symbols.n, 0);
@@ -601,7 +607,7 @@ TEST(stubs)
 		assert_symbols(&i->object, "1020+6 symbol stub for: b; 1032+6 symbol stub for: a; "
 					   "1080+4 symbol stub for: b");
 		/* Those of the other file, where this one has none. */
-		i->object.symbols.n = 0;
+		i->object.symbols.n = i->object.functions.n = 0;
 		i->macho.indirect.size = 0;
 		assert_int_equal(macho_load_plt(&i->object, &symtab->object), 0);
 		assert_symbols(&i->object, "1020+6 symbol stub for: B; 1032+6 symbol stub for: A; "
@@ -613,12 +619,12 @@ TEST(stubs)
 		assert_int_equal(i->object.symbols.n, n);
 		/* No stub has a size of 0, and entries that two sections share are named once. */
 		symtab->stubs[0].stub_size = 0;
-		i->object.symbols.n = 0;
+		i->object.symbols.n = i->object.functions.n = 0;
 		assert_int_equal(macho_load_plt(&i->object, &symtab->object), 0);
 		assert_symbols(&i->object, "1080+4 symbol stub for: B");
 		symtab->stubs[0] = (struct macho_stubs){TEXT + 0x20, 4000, 4, 0};
 		symtab->stubs[1] = (struct macho_stubs){TEXT + 0x80, 4000, 4, 0};
-		i->object.symbols.n = 0;
+		i->object.symbols.n = i->object.functions.n = 0;
 		assert_int_equal(macho_load_plt(&i->object, &symtab->object), 0);
 		assert_symbols(&i->object, "1024+4 symbol stub for: B; 1030+4 symbol stub for: A; "
 					   "103c+4 symbol stub for: B");
@@ -670,7 +676,7 @@ TEST(no_memory)
 			allowed = -1;
 			assert_int_equal(err, err ? -ENOMEM : 0);
 			if (!err)
-				assert_int_equal(i->object.symbols.n, plt ? 2 : 4);
+				assert_int_equal(i->object.symbols.n, plt ? 2 : 3);
 			free_image(first);
 			free_image(i);
 			if (!plt) /* which frees what asprintf(3) allocated */

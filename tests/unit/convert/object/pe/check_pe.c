@@ -64,6 +64,7 @@ static struct image *new_image(uint16_t machine)
 static void free_image(struct image *i)
 {
 	vec_free(&i->object.symbols);
+	vec_free(&i->object.functions);
 	arena_free(&i->object.names);
 	free(i);
 }
@@ -91,11 +92,10 @@ static uint32_t put16(struct image *i, unsigned v)
 	return put_bytes(i, b, 2);
 }
 
-/* "rva+size name", marks after it: g global, n no function, s start, t stub. */
+/* "rva+size name", marks after it: g global, n no function, t stub. */
 static void assert_symbols(const struct object_file *o, const char *want)
 {
-	static const char *const marks[] = {
-		[SYMBOL_FUNC] = "", [SYMBOL_NOTYPE] = " n", [SYMBOL_STUB] = " t", [SYMBOL_START] = " s"};
+	static const char *const marks[] = {[SYMBOL_FUNC] = "", [SYMBOL_NOTYPE] = " n", [SYMBOL_STUB] = " t"};
 	char text[4096] = "";
 	for (size_t i = 0; i < o->symbols.n; i++) {
 		const struct symbol *s = &o->symbols.v[i];
@@ -518,8 +518,10 @@ TEST(bounds)
 	assert_int_equal(pe_add_symbol(&i->object, BASE + 0x1051, "d", SYMBOL_NOTYPE, true), 0);
 	assert_int_equal(pe_add_symbol(&i->object, BASE + 0x1070, "e", SYMBOL_NOTYPE, true), 0);
 	assert_int_equal(pe_bound_symbols(&i->object), 0);
-	assert_symbols(&i->object,
-		       "1020+20 b g; 1020+20 c g; 1051+0 d g n; 1070+0 e g n; 1000+0  s; 1050+0  s");
+	assert_symbols(&i->object, "1020+20 b g; 1020+20 c g; 1051+0 d g n; 1070+0 e g n");
+	assert_int_equal(i->object.functions.n, 3);
+	assert_int_equal(i->object.functions.v[2].hi, BASE + 0x1060);
+	assert_string_equal(i->object.bounded_by, ".pdata");
 	free_image(i);
 }
 
@@ -797,7 +799,7 @@ TEST(no_memory)
 			allowed = -1;
 			assert_int_equal(err, err ? -ENOMEM : 0);
 			if (!err)
-				assert_int_equal(i->object.symbols.n, what ? 1 : 3);
+				assert_int_equal(i->object.symbols.n, what ? 1 : 2);
 			free_image(i);
 			assert_int_equal(live, before);
 		}
