@@ -8,6 +8,7 @@
 #include "gsym/write/copier.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
+#include "gsym/codec/decoder.h"
 #include "gsym/codec/header.h"
 
 enum { PROGRESS_STEP = 4096 /* functions */ };
@@ -95,18 +96,21 @@ int gsym_source_embedded(struct object_file *object, struct warnings *warnings)
 /* ---- Copying ---- */
 
 /*
- * Copies one function. A record that is damaged, passes the end of the address space, or is rejected by the
- * writer, is counted and skipped.
+ * Copies one function, without the parts of it that are damaged. A record whose name is, that passes the end
+ * of the address space, or is rejected by the writer, is skipped. Both are counted.
  */
 static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t index, struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
+	uint64_t lost = copier->decoder->n_lost;
 	bool wraps = reader_func_size(job->from, index) > UINT64_MAX - gsym_reader_address(job->from, index);
 	int err = wraps ? -EBADMSG : copy_function(copier, index, &func, diag);
 	if (err == -EBADMSG || err == -EINVAL || err == -EDQUOT) {
 		warning_count(job->warnings, WARN_GSYM_RECORD, NULL, gsym_reader_address(job->from, index));
 		return 0;
 	}
+	for (; lost < copier->decoder->n_lost; lost++)
+		warning_count(job->warnings, WARN_GSYM_PART, NULL, func.start);
 	job->n_written += !err;
 	return err;
 }
@@ -132,8 +136,10 @@ int gsym_source_copy(struct gsym_copy_job *job, struct gsym_writer *writer, stru
 {
 	struct copier copier;
 	int err = copier_init(&copier, job->from);
-	if (!err)
+	if (!err) {
+		copier.decoder->salvages = true;
 		err = copier_begin(&copier, writer);
+	}
 	if (err)
 		diag_set(diag, err, "out of memory");
 	else

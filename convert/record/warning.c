@@ -70,6 +70,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_BREAKPAD_NUMBER] = "file or origin ignored: its number is taken",
 	[WARN_BREAKPAD_LIMIT] = "function cut short: too many records",
 	[WARN_GSYM_RECORD] = "function skipped: damaged record of GSYM",
+	[WARN_GSYM_PART] = "part of a function left out: damaged block of GSYM",
 	[WARN_GSYM_UUID] = "section with GSYM ignored: its UUID is not that of the file",
 	[WARN_PART_LINES] = "lines of a function left out: not in order, or outside it",
 	[WARN_PART_INLINES] = "inlined calls of a function left out: not nested in each other",

@@ -24,6 +24,8 @@ struct gsym_decoder {
 	VEC(struct gsym_func) funcs;    /* the function decoded, then those merged with it */
 	VEC(struct decoder_mark) marks; /* where the stretches of each of them begin */
 	uint64_t bytes;                 /* of all records decoded so far, which may overlap */
+	bool salvages;                  /* a damaged part is left out, instead of failing its function */
+	uint64_t n_lost;                /* parts left out so far */
 };
 
 #endif

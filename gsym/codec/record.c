@@ -12,16 +12,18 @@ static int read_head(struct cursor *c, const struct gsym_tables *tables, struct 
 	r->off = cursor_off(c);
 	r->present = 0;
 	r->size = cursor_u32(c);
-	r->name = cursor_uint(c, tables->strp_size);
+	r->name = 0;
+	uint64_t name = cursor_uint(c, tables->strp_size);
 	r->end = cursor_off(c);
 	if (!cursor_ok(c))
 		return diag_set(diag, -EBADMSG, "function record at offset 0x%" PRIx64 " is cut off", r->off);
-	if (!r->name || !tables_have_string(tables, r->name))
+	if (!name || !tables_have_string(tables, name))
 		return diag_set(diag, -EBADMSG,
 				"function record at offset 0x%" PRIx64 ": name 0x%" PRIx64
 				", expected one within the "
 				"string table of 0x%" PRIx64 " bytes",
-				r->off, r->name, tables->strtab_size);
+				r->off, name, tables->strtab_size);
+	r->name = name;
 	return 0;
 }
 

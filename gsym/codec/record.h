@@ -29,7 +29,8 @@ static inline bool record_has(const struct function_info *r, enum info_type type
 
 /*
  * Splits the record that begins at @c. Blocks of unknown type are skipped. -EBADMSG when it does not end
- * within @c, has two blocks of one type, or no name.
+ * within @c, has two blocks of one type, or no name; if ret->name is set all the same, what was read before
+ * is sound.
  */
 int record_parse(struct cursor c, const struct gsym_tables *tables, struct function_info *ret,
 		 struct gsym_diag *diag);
@@ -40,7 +41,8 @@ int record_parse(struct cursor c, const struct gsym_tables *tables, struct funct
  * @r:      from record_parse()
  * @start:  address of the function
  * @tables: what the record may refer to
- * @out:    overwritten; out->funcs[0] is the function. Arrays are valid until @out changes
+ * @out:    overwritten; out->funcs[0] is the function. Arrays are valid until @out changes. If it salvages,
+ *          damaged blocks and merged functions are left out and counted
  *
  * 0, -EBADMSG or -ENOMEM.
  */

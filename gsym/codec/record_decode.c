@@ -19,6 +19,25 @@ static struct decoder_mark mark(const struct gsym_decoder *d)
 	return (struct decoder_mark){d->rows.n, d->inlines.n, d->ranges.n, d->callsites.n, d->patterns.n};
 }
 
+static void truncate_to(struct gsym_decoder *d, const struct decoder_mark *m)
+{
+	d->rows.n = m->rows;
+	d->inlines.n = m->inlines;
+	d->ranges.n = m->ranges;
+	d->callsites.n = m->callsites;
+	d->patterns.n = m->patterns;
+}
+
+/* What becomes of a part that failed with @err: damage may be left out, with all decoded since @before. */
+static int leave_out(struct gsym_decoder *d, const struct decoder_mark *before, int err)
+{
+	if (err != -EBADMSG || !d->salvages)
+		return err;
+	truncate_to(d, before);
+	d->n_lost++;
+	return 0;
+}
+
 static int decode_one(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
 		      struct gsym_decoder *d, struct gsym_diag *diag)
 {
@@ -28,13 +47,16 @@ static int decode_one(const struct function_info *r, uint64_t start, const struc
 	struct cursor lines = r->blocks[InfoType_LineTable];
 	struct cursor inlines = r->blocks[InfoType_InlineInfo];
 	struct cursor callsites = r->blocks[InfoType_CallSiteInfo];
+	struct decoder_mark before = mark(d);
 	int err = 0;
 	if (record_has(r, InfoType_LineTable))
-		err = linetab_decode(&lines, r->size, tables, d, diag);
+		err = leave_out(d, &before, linetab_decode(&lines, r->size, tables, d, diag));
+	before = mark(d);
 	if (!err && record_has(r, InfoType_InlineInfo))
-		err = inline_decode(&inlines, r->size, tables, d, diag);
+		err = leave_out(d, &before, inline_decode(&inlines, r->size, tables, d, diag));
+	before = mark(d);
 	if (!err && record_has(r, InfoType_CallSiteInfo))
-		err = callsite_decode(&callsites, tables, d, diag);
+		err = leave_out(d, &before, callsite_decode(&callsites, tables, d, diag));
 	return err;
 }
 
@@ -61,11 +83,17 @@ static int decode_merged(const struct function_info *holder, uint64_t start, con
 	uint32_t count;
 	int err = merged_count(&block, &count, diag);
 	for (uint32_t i = 0; !err && i < count; i++) {
+		struct decoder_mark before = mark(d);
+		size_t n = d->funcs.n;
 		err = merged_next(&block, &c, diag);
-		if (!err)
-			err = decode_merged_one(c, holder, start, tables, d, diag);
+		if (err)
+			break;
+		err = decode_merged_one(c, holder, start, tables, d, diag);
+		if (err && (err = leave_out(d, &before, err)) == 0)
+			d->funcs.n = d->marks.n = n;
 	}
-	return err;
+	struct decoder_mark end = mark(d);
+	return err ? leave_out(d, &end, err) : 0;
 }
 
 /* An array that never grew has no address to add to. */

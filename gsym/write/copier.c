@@ -133,18 +133,36 @@ int copy_tables(struct copier *c, struct gsym_diag *diag)
 	return err;
 }
 
-/* Name, lines and inlined calls of @in. The vectors are reserved: pointers into them stay valid. */
-static int translate_code(struct copier *c, const struct gsym_func *in, struct gsym_func *out,
+/* Whether a part that failed with *@err is left out, as the decoder leaves out damaged ones: it is 0 then. */
+static bool leave_out(struct copier *c, int *err)
+{
+	if ((*err != -EBADMSG && *err != -EDQUOT) || !c->decoder->salvages)
+		return false;
+	c->decoder->n_lost++;
+	*err = 0;
+	return true;
+}
+
+static int translate_rows(struct copier *c, const struct gsym_func *in, struct gsym_func *out,
 			  struct gsym_diag *diag)
 {
-	int err = copy_string(c, in->name, &out->name, diag);
+	int err = 0;
 	out->rows = c->rows.v + c->rows.n;
-	out->inlines = c->inlines.v + c->inlines.n;
 	for (size_t i = 0; !err && i < in->n_rows; i++) {
 		struct gsym_row *row = &c->rows.v[c->rows.n++];
 		*row = in->rows[i];
 		err = copy_file(c, row->file, &row->file, diag);
 	}
+	if (leave_out(c, &err))
+		out->n_rows = 0;
+	return err;
+}
+
+static int translate_inlines(struct copier *c, const struct gsym_func *in, struct gsym_func *out,
+			     struct gsym_diag *diag)
+{
+	int err = 0;
+	out->inlines = c->inlines.v + c->inlines.n;
 	for (size_t i = 0; !err && i < in->n_inlines; i++) {
 		struct gsym_inline *node = &c->inlines.v[c->inlines.n++];
 		*node = in->inlines[i];
@@ -152,7 +170,19 @@ static int translate_code(struct copier *c, const struct gsym_func *in, struct g
 		if (!err)
 			err = copy_file(c, node->call_file, &node->call_file, diag);
 	}
+	if (leave_out(c, &err))
+		out->n_inlines = out->n_ranges = 0;
 	return err;
+}
+
+/* Name, lines and inlined calls of @in. The vectors are reserved: pointers into them stay valid. */
+static int translate_code(struct copier *c, const struct gsym_func *in, struct gsym_func *out,
+			  struct gsym_diag *diag)
+{
+	int err = copy_string(c, in->name, &out->name, diag);
+	if (!err)
+		err = translate_rows(c, in, out, diag);
+	return err ? err : translate_inlines(c, in, out, diag);
 }
 
 /* The callees of call sites; the sites themselves need no translation. */
@@ -163,6 +193,8 @@ static int translate_patterns(struct copier *c, const struct gsym_func *in, stru
 	out->patterns = c->patterns.v + c->patterns.n;
 	for (size_t i = 0; !err && i < in->n_patterns; i++)
 		err = copy_string(c, in->patterns[i], &c->patterns.v[c->patterns.n++], diag);
+	if (leave_out(c, &err))
+		out->n_callsites = out->n_patterns = 0;
 	return err;
 }
 
@@ -177,7 +209,10 @@ static int translate_merged(struct copier *c, const struct gsym_func *in, struct
 		err = translate_code(c, &in->merged[i], merged, diag);
 		if (!err)
 			err = translate_patterns(c, &in->merged[i], merged, diag);
+		if (leave_out(c, &err))
+			c->merged.n--;
 	}
+	out->n_merged = c->merged.n;
 	return err;
 }
 

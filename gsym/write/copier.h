@@ -62,6 +62,8 @@ struct copier {
 	struct copied_file *files; /* by index in @from */
 	uint32_t run;              /* counts the files filled */
 	uint64_t string_bytes;     /* added to @to, duplicates counted each time */
+	bool salvages;             /* a damaged part is left out, instead of failing its function */
+	uint64_t n_lost;           /* parts left out so far */
 	/* the function being copied, translated */
 	VEC(struct gsym_row) rows;
 	VEC(struct gsym_inline) inlines;

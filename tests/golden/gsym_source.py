@@ -12,7 +12,8 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import breakpad, make_elf, make_macho, peers  # noqa: E402
+from lib import breakpad, format_test, make_elf, make_macho, make_gsym, peers  # noqa: E402
+from lib.make_gsym import CALLEE, INLINES, LINES, MERGED, ROWS, SITES  # noqa: E402
 
 failures = []
 BUILD_ID = bytes(range(1, 21))
@@ -95,7 +96,7 @@ def damaged_record(gsym, place, inputs):
 
 
 def damaged_file(gsym, place, inputs):
-    """A file whose strings are not there takes only functions with it that are in it."""
+    """A file whose strings are not there costs the lines or the calls that are in it, and no function."""
     data = bytearray(pathlib.Path(f"{inputs}/plain.gsym").read_bytes())
     count, width = struct.unpack_from("<I", data, 16)[0], data[6]
     files = ((48 + count * width + 3) & ~3) + 4 * count
@@ -105,8 +106,37 @@ def damaged_file(gsym, place, inputs):
     pathlib.Path(f"{place}/bad").write_bytes(data)
     status, told = convert(gsym, f"{place}/bad", f"{place}/out")
     left = functions(gsym, f"{place}/out").count("FunctionInfo @") if not status else 0
-    if status or not 0 < left < whole or f"damaged record of GSYM: {whole - left}" not in told:
+    if status or left != whole or "part of a function left out: damaged block of GSYM: 2" not in told:
         failures.append(f"a damaged file: exit {status}, {left} of {whole} functions, {told}")
+
+
+def damaged_blocks(gsym, place):
+    """A block that is damaged is left out alone, and of merged functions the one that is; what comes behind a cut is not there."""
+    for version in (1, 2):
+        m = make_gsym.Maker(version, "little")
+        lines, calls, merged, sites = ((LINES, ROWS), (INLINES, m.calls(m.node(2, 4))), (MERGED, m.merged(m.record(name=CALLEE))),
+                                       (SITES, m.site()))
+        told_of = {"/src/a.c:5": "lines", "called from /src/a.c:3": "calls", '"callee"': "merged", "CallSites": "sites"}
+        for what, blocks, lost, left in (
+                ("all", [lines, calls, merged, sites], 0, "lines calls merged sites"),
+                ("lines", [(LINES, b"\0\2\5\1\7\4\0"), calls, merged, sites], 1, "calls merged sites"),
+                ("calls", [lines, (INLINES, m.calls(m.node(2, 40))), merged, sites], 1, "lines merged sites"),
+                ("count of merged", [lines, calls, (MERGED, m.merged(count=9)), sites], 1, "lines calls sites"),
+                ("a merged one", [lines, calls, (MERGED, m.merged(m.record(name=99), m.record(name=CALLEE))), sites], 1,
+                 "lines calls merged sites"),
+                ("sites", [lines, calls, merged, (SITES, m.site(patterns=(99,)))], 1, "lines calls merged"),
+                ("all of them", [(LINES, b""), (INLINES, b"\1"), (MERGED, b"\1"), (SITES, b"\1")], 4, ""),
+                ("a second one", [lines, (LINES, ROWS), calls], 1, "lines"),
+                ("the end", [lines, calls, 99], 1, "lines calls")):
+            end = m.number(3) + m.number(1000) if blocks[-1] == 99 else bytes(8)
+            pathlib.Path(f"{place}/bad").write_bytes(m.file(m.record(*(b for b in blocks if b != 99), end=end)))
+            status, told = convert(gsym, f"{place}/bad", f"{place}/out", f"--output-version={version}")
+            dump = functions(gsym, f"{place}/out") if not status else ""
+            got = " ".join(word for mark, word in told_of.items() if mark in dump)
+            counted = re.search("damaged block of GSYM: ([0-9]+)", told)
+            if status or got != left or (int(counted[1]) if counted else 0) != lost:
+                failures.append(f"damaged block, version {version}: {what}: exit {status}, {got} are left\n{dump}{told}")
+            failures.extend(format_test.faults(gsym, f"{place}/out"))
 
 
 def shared_records(gsym, place):
@@ -232,6 +262,7 @@ def main():
         refused(gsym, place, inputs)
         damaged_record(gsym, place, inputs)
         damaged_file(gsym, place, inputs)
+        damaged_blocks(gsym, place)
         shared_records(gsym, place)
         sections(gsym, place)
         past_the_end(gsym, place, inputs)
