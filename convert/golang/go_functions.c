@@ -195,6 +195,7 @@ static void reader_deinit(struct go_reader *r)
 	vec_free(&r->rows);
 	vec_free(&r->calls);
 	vec_free(&r->parts);
+	vec_free(&r->path);
 	vec_free(&r->inlines);
 	vec_free(&r->ranges);
 	free(r->files);
@@ -205,12 +206,16 @@ int golang_add_records(struct golang_job *job, record_vec *records)
 	CLEANUP(reader_deinit)
 	struct go_reader r = {.pool = job->pool, .arena = job->arena, .warnings = job->warnings};
 	int err = pclntab_find(job->object, job->arena, &r.table);
+	if (err == -EBADMSG)
+		warning_count(job->warnings, WARN_SECTION_DAMAGED, ".gopclntab", 0);
 	if (err)
-		return err == -ENOENT ? 0 : err;
+		return err == -ENOENT || err == -EBADMSG ? 0 : err;
 	if (moduledata_read(&r.table)) {
 		warning_count(job->warnings, WARN_GO_TABLE, ".gopclntab", 0);
 		return 0;
 	}
+	if (inline_trees_are_lost(&r.table))
+		warning_count(job->warnings, WARN_GO_TREES, ".gopclntab", 0);
 	size_t before = records->n;
 	CLEANUP(known_deinit) struct known known = {0};
 	uint64_t size = r.table.bytes.size + BUDGET_ALWAYS;

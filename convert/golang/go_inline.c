@@ -70,28 +70,38 @@ static int read_call(struct go_reader *r, const struct go_function *f, uint32_t 
 	return err ? err : go_name_number(r, node.name, &call->name);
 }
 
-/* Makes node @index and all of its callers known: good or bad. 0 or -ENOMEM. */
+/* Makes node @index and all of its callers known: good, too deep or bad. 0 or -ENOMEM. */
 static int know_call(struct go_reader *r, const struct go_function *f, uint32_t index)
 {
-	uint32_t path[INLINE_DEPTH_MAX], n = 0, at = index;
+	uint32_t at = index;
 	int err = 0;
-	while (at != NO_CALL && r->calls.v[at].state == CALL_UNKNOWN && n < INLINE_DEPTH_MAX && !err) {
-		path[n++] = at;
+	r->path.n = 0;
+	while (at != NO_CALL && r->calls.v[at].state == CALL_UNKNOWN && !err) {
+		if (vec_push(&r->path, at))
+			return -ENOMEM;
 		err = read_call(r, f, at);
 		at = r->calls.v[at].parent;
 	}
 	if (err == -ENOMEM)
 		return err;
-	uint32_t depth = at == NO_CALL ? 0 : r->calls.v[at].depth;
-	bool good = !err && (at == NO_CALL || r->calls.v[at].state == CALL_GOOD);
-	while (n--) {
-		struct go_call *call = &r->calls.v[path[n]];
-		good &= ++depth <= INLINE_DEPTH_MAX;
-		call->depth = depth;
-		call->state = good ? CALL_GOOD : CALL_BAD;
+	struct go_call known = {.state = CALL_GOOD};
+	if (at != NO_CALL)
+		known = r->calls.v[at];
+	if (err || known.state == CALL_ON_PATH)
+		known.state = CALL_BAD;
+	for (size_t i = r->path.n; i-- > 0;) {
+		struct go_call *call = &r->calls.v[r->path.v[i]];
+		if (known.state == CALL_DEEP)
+			call->parent = known.parent;
+		if (known.state == CALL_GOOD && known.depth == INLINE_DEPTH_MAX)
+			known.state = CALL_DEEP; /* its parent is the one that is not */
+		call->state = known.state;
+		call->depth = known.depth + 1;
+		known = *call;
 	}
-	if (!good)
-		warning_count(r->warnings, WARN_GO_CALL, NULL, f->start);
+	if (known.state != CALL_GOOD)
+		warning_count(r->warnings, known.state == CALL_DEEP ? WARN_INLINE_DEPTH : WARN_GO_CALL, NULL,
+			      f->start);
 	return 0;
 }
 
@@ -143,6 +153,8 @@ static int add_code(struct go_reader *r, const struct go_function *f, uint32_t i
 		    uint32_t hi)
 {
 	int err = r->calls.v[index].state == CALL_UNKNOWN ? know_call(r, f, index) : 0;
+	if (r->calls.v[index].state == CALL_DEEP)
+		index = r->calls.v[index].parent;
 	uint32_t depth = r->calls.v[index].depth;
 	if (err || r->calls.v[index].state != CALL_GOOD || !fits(r, depth) ||
 	    !budget_work(&r->budget, ACCOUNT_CALLS, depth))

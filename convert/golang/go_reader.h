@@ -22,7 +22,8 @@ struct go_call {
 		CALL_UNKNOWN,
 		CALL_ON_PATH, /* read; its callers are not known yet */
 		CALL_GOOD,
-		CALL_BAD, /* it, or a caller of it, is damaged */
+		CALL_DEEP, /* its parent is the last caller that is not nested too deep */
+		CALL_BAD,  /* it, or a caller of it, is damaged */
 	} state;
 };
 
@@ -47,6 +48,7 @@ struct go_reader {
 	VEC(struct gsym_row) rows;
 	VEC(struct go_call) calls;
 	VEC(struct go_part) parts;
+	VEC(uint32_t) path; /* nodes whose callers are not known yet */
 	VEC(struct gsym_inline) inlines;
 	VEC(struct gsym_range) ranges;
 };

@@ -11,7 +11,8 @@
 #include "gsym/base/cursor.h"
 
 enum {
-	TREES_TRIED = 64,        /* trees that must be possible */
+	TREES_TRIED = 64,        /* trees that must be possible, */
+	TREES_DAMAGED = 3,       /* and for one that is not, more than so many others */
 	FUNCTIONS_TRIED = 65536, /* functions looked at to find so many */
 	FILE_OFF = 4,            /* of nodes with parent */
 	LINE_OFF = 8,
@@ -93,19 +94,18 @@ static bool tree_is_possible(const struct pclntab *t, const struct go_function *
 	return !node.has_place || (node.parent == -1 && zero && node.file >= 0 && node.line >= 0);
 }
 
-/* Whether all of the first trees that functions name are possible, and there is one. */
+/* Whether the first trees that functions name are possible, but for damaged ones, and there is one. */
 static bool trees_are_possible(const struct pclntab *t)
 {
-	unsigned tried = 0;
+	unsigned tried = 0, possible = 0;
 	for (uint64_t i = 0; i < t->n_functions && i < FUNCTIONS_TRIED && tried < TREES_TRIED; i++) {
 		struct go_function f;
 		if (!pclntab_function(t, i, &f) || !f.call_values)
 			continue;
-		if (!tree_is_possible(t, &f))
-			return false;
+		possible += tree_is_possible(t, &f);
 		tried++;
 	}
-	return tried;
+	return possible > (tried - possible) * TREES_DAMAGED;
 }
 
 static void forget_trees(struct pclntab *t)
@@ -152,4 +152,27 @@ void inline_trees_find(struct pclntab *t)
 			return;
 	}
 	forget_trees(t);
+}
+
+/* Whether a function has values for calls, where t->layout has them. */
+static bool names_trees(const struct pclntab *t)
+{
+	struct go_function f;
+	for (uint64_t i = 0; i < t->n_functions && i < FUNCTIONS_TRIED; i++)
+		if (pclntab_function(t, i, &f) && f.call_values)
+			return true;
+	return false;
+}
+
+bool inline_trees_are_lost(struct pclntab *t)
+{
+	bool lost = false;
+	if (t->layout)
+		return false;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts) && !lost; i++) {
+		t->layout = &layouts[i];
+		lost = layouts[i].version == t->version && names_trees(t);
+	}
+	forget_trees(t);
+	return lost;
 }

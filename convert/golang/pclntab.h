@@ -118,7 +118,7 @@ bool next_relative(struct cursor *c, struct relative *ret);
 
 /*
  * Finds the table in @object, by its section's name or its magic number. Bytes that must be changed are
- * copied to @arena. -ENOENT: it has none; -ENOMEM.
+ * copied to @arena. -ENOENT: it has none; -EBADMSG: what its section holds is none; -ENOMEM.
  */
 int pclntab_find(struct object_file *object, struct arena *arena, struct pclntab *ret);
 
@@ -174,6 +174,9 @@ struct go_inline_node {
  * them.
  */
 void inline_trees_find(struct pclntab *table);
+
+/* Whether functions name inline trees, of which none were found that are possible. */
+bool inline_trees_are_lost(struct pclntab *table);
 
 /* The same for Go 1.18 and newer, where trees count from @base. False: they do not. */
 bool inline_trees_at(struct pclntab *table, uint64_t base);

@@ -148,5 +148,7 @@ int pclntab_find(struct object_file *object, struct arena *arena, struct pclntab
 	if (object->relocatable || (object->addr_size != 4 && object->addr_size != 8))
 		return -ENOENT;
 	const struct object_section *s = object_go_table(object);
-	return (s && try_at(ret, s->raw, s->addr, 0)) || search_areas(ret) ? relocate(ret, arena) : -ENOENT;
+	if ((s && try_at(ret, s->raw, s->addr, 0)) || search_areas(ret))
+		return relocate(ret, arena);
+	return s && s->raw.size ? -EBADMSG : -ENOENT;
 }

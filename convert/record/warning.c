@@ -47,6 +47,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_SYMBOL_TABLE] = "symbol table ignored: damaged",
 	[WARN_NAMES] = "names ignored: overlapping strings would multiply their size",
 	[WARN_GO_TABLE] = "Go's function table ignored: where its code begins is not known",
+	[WARN_GO_TREES] = "inlined calls of Go functions ignored: no trees that are possible",
 	[WARN_GO_FUNCTION] = "function of Go's table ignored: damaged entry",
 	[WARN_GO_VALUES] = "lines of a Go function cut short: damaged values",
 	[WARN_GO_CALL] = "inlined call of a Go function dropped: damaged tree",

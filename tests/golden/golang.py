@@ -4,6 +4,7 @@
     golang.py GSYM
 """
 import os
+from dataclasses import replace
 import pathlib
 import shutil
 import subprocess
@@ -155,6 +156,29 @@ def check_no_tree(gsym):
             expect(gsym, f"no tree, Go {version}, first {first}", program(table), wanted)
 
 
+def check_lost_trees(gsym):
+    """A tree that cannot be one costs the calls of its function, if most others can; if not, it is said that calls are lost."""
+    for version, odd in (GO120, "tree"), (GO118, "tree"), (GO112, "tree"):
+        functions = [replace(sample_functions()[0], name=f"main.f{i}", start=TEXT + 32 * i) for i in range(6)]
+        functions[0].tree = [Call("b", 1 << 20, -5, 11), Call("c", 8, 1, 21, parent=0)]
+        calls = [frame.replace("main.a", "main.f3") for frame in answers()[TEXT + 8]]
+        expect(gsym, f"a lost tree, Go {version}", program(Table(version, FILES, functions, TEXT + 6 * 32)),
+               {TEXT + 8: ["main.f0 /src/util/util.go:21"], TEXT + 3 * 32 + 8: calls}, odd=odd)
+        expect(gsym, f"lost trees, Go {version}", program(Table(version, FILES, functions[:1], TEXT + 32)),
+               {TEXT + 8: ["main.f0 /src/util/util.go:21"]}, odd="no trees that are possible")
+
+
+def check_header(gsym):
+    """A section whose table does not begin like one is told."""
+    whole = sample().bytes
+    for damaged in bytes(len(whole)), whole[:8] + bytes(8) + whole[16:], whole[:20]:
+        e = m.Maker(m.EM_X86_64)
+        e.add(".text", m.CODE, TEXT, bytes(64))
+        e.add(".gopclntab", m.SHF_ALLOC, 0x600000, damaged)
+        e.add_symbols(".symtab", [("f", TEXT, 0x10, m.STT_FUNC, ".text")])
+        expect(gsym, "damaged header", e.file(), {TEXT: ["f"]}, odd="section ignored: damaged")
+
+
 def check_files_outside(gsym):
     """Go 1.2: the table of files is named by an offset after the functions, which may lead anywhere."""
     whole = sample(GO112)
@@ -188,13 +212,13 @@ def check_damage(gsym):
     expect(gsym, "node outside the tree", program(Table(GO120, FILES, huge, TEXT + 48)),
            {TEXT + 8: ["b /src/util/util.go:21", "main.a /src/main.go:11"], TEXT + 12: ["main.a plain.go:30"]}, odd="tree")
     deep = sample_functions()
-    n = 1100  # more than GSYM's readers follow
+    n = 1100  # more than GSYM's readers follow: the outermost calls are kept
     deep[0] = Function("main.a", TEXT, [(n, 0)], [(n, 7)], [(i + 1, i - 1) for i in range(n)],
                        [Call(f"f{i}", i) for i in range(n)])
     deep[1].start = TEXT + 1200
     data = program(Table(GO120, FILES, deep, TEXT + 1300))
     nested = [f"f{i} /src/main.go:7" for i in range(1023, -1, -1)] + ["main.a /src/main.go:7"]
-    expect(gsym, "deep", data, {TEXT + 1024: nested, TEXT + 1090: ["main.a /src/main.go:7"]}, odd="tree")
+    expect(gsym, "deep", data, {TEXT + 1024: nested, TEXT + 1090: nested}, odd="too deep")
     # A function ends with its lines, and so do the calls in it.
     short = sample_functions()
     short[0].lines = short[0].lines[:4]
@@ -322,7 +346,7 @@ def check_programs(gsym):
 
 
 CHECKS = (check_layouts, check_places, check_high_code, check_texts, check_pe, check_nameless, check_no_tree, check_files_outside,
-          check_damage, check_programs)
+          check_damage, check_lost_trees, check_header, check_programs)
 
 
 if __name__ == "__main__":
