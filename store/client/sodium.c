@@ -1,6 +1,5 @@
 #include "store/client/sodium.h"
 
-#include <assert.h>
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -9,23 +8,8 @@
 
 static struct sodium functions;
 
-static const struct library_symbol symbols[] = {
-	{"crypto_hash_sha256", offsetof(struct sodium, sha256)},
-	{"crypto_hash_sha256_init", offsetof(struct sodium, sha256_init)},
-	{"crypto_hash_sha256_update", offsetof(struct sodium, sha256_update)},
-	{"crypto_hash_sha256_final", offsetof(struct sodium, sha256_final)},
-	{"crypto_generichash_init", offsetof(struct sodium, blake2b_init)},
-	{"crypto_generichash_update", offsetof(struct sodium, blake2b_update)},
-	{"crypto_generichash_final", offsetof(struct sodium, blake2b_final)},
-	{"crypto_sign_keypair", offsetof(struct sodium, sign_keypair)},
-	{"crypto_sign_seed_keypair", offsetof(struct sodium, sign_seed_keypair)},
-	{"crypto_sign_detached", offsetof(struct sodium, sign_detached)},
-	{"crypto_sign_verify_detached", offsetof(struct sodium, sign_verify_detached)},
-	{"sodium_bin2base64", offsetof(struct sodium, to_base64)},
-	{"sodium_base642bin", offsetof(struct sodium, from_base64)},
-	{"sodium_memzero", offsetof(struct sodium, memzero)},
-};
-static_assert(sizeof(struct sodium) == ARRAY_SIZE(symbols) * sizeof(void *), "a function is not loaded");
+#define SYMBOL(name, function) {#function, offsetof(struct sodium, name)},
+static const struct library_symbol symbols[] = {SODIUM_FUNCTIONS(SYMBOL)};
 
 static bool initialize(void *opened)
 {

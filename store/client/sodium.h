@@ -12,22 +12,26 @@
 
 #include "gsym/gsym.h"
 
-/* Functions of libsodium under their names. */
+#define SODIUM_FUNCTIONS(X)                                  \
+	X(sha256, crypto_hash_sha256)                        \
+	X(sha256_init, crypto_hash_sha256_init)              \
+	X(sha256_update, crypto_hash_sha256_update)          \
+	X(sha256_final, crypto_hash_sha256_final)            \
+	X(blake2b_init, crypto_generichash_init)             \
+	X(blake2b_update, crypto_generichash_update)         \
+	X(blake2b_final, crypto_generichash_final)           \
+	X(sign_keypair, crypto_sign_keypair)                 \
+	X(sign_seed_keypair, crypto_sign_seed_keypair)       \
+	X(sign_detached, crypto_sign_detached)               \
+	X(sign_verify_detached, crypto_sign_verify_detached) \
+	X(to_base64, sodium_bin2base64)                      \
+	X(from_base64, sodium_base642bin)                    \
+	X(memzero, sodium_memzero)
+
 struct sodium {
-	__typeof__(crypto_hash_sha256) *sha256;
-	__typeof__(crypto_hash_sha256_init) *sha256_init;
-	__typeof__(crypto_hash_sha256_update) *sha256_update;
-	__typeof__(crypto_hash_sha256_final) *sha256_final;
-	__typeof__(crypto_generichash_init) *blake2b_init;
-	__typeof__(crypto_generichash_update) *blake2b_update;
-	__typeof__(crypto_generichash_final) *blake2b_final;
-	__typeof__(crypto_sign_keypair) *sign_keypair;
-	__typeof__(crypto_sign_seed_keypair) *sign_seed_keypair;
-	__typeof__(crypto_sign_detached) *sign_detached;
-	__typeof__(crypto_sign_verify_detached) *sign_verify_detached;
-	__typeof__(sodium_bin2base64) *to_base64;
-	__typeof__(sodium_base642bin) *from_base64;
-	__typeof__(sodium_memzero) *memzero;
+#define SODIUM_MEMBER(name, function) __typeof__(function) *name;
+	SODIUM_FUNCTIONS(SODIUM_MEMBER)
+#undef SODIUM_MEMBER
 };
 
 /*

@@ -61,8 +61,8 @@ int store_open(const struct store_options *options, const char *program, int sto
 void store_close(struct store *store);
 
 /*
- * Starts the process and finds out what the server can do, before the first request, which would wait for
- * both. Does not block. If the process cannot be started, the first request finds that out.
+ * Starts the process before the first request, which would wait for it. Does not block. If it cannot be
+ * started, the first request finds that out.
  */
 void store_prepare(struct store *store);
 
@@ -93,7 +93,6 @@ struct store_request {
 	 * are checked by the child. -EBADMSG if it is none.
 	 */
 	bool object;
-	unsigned ms; /* limit of the whole; 0: ten minutes with a body, else ten seconds */
 };
 
 struct store_reply {
@@ -129,28 +128,21 @@ void store_limit_waits(struct store *store, int64_t until);
 int store_call_fd(const struct store_call *call);
 
 /*
- * Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. A request whose
- * answer is overdue (STORE_OVERDUE_MS) counts as a failure of the server, unless that has answered another in
- * time meanwhile, or one that was under way at the same time has counted: callers that go on without it would
- * else never find out that it is too slow.
+ * Cancels the request if it is under way, unless it deletes, and frees @call; NULL is allowed. Does not wait.
+ * A request whose answer is overdue (STORE_OVERDUE_MS) counts as a failure of the server, unless that has
+ * answered another in time meanwhile, or one that was under way at the same time has counted: callers that go
+ * on without it would else never find out that it is too slow.
  */
 void store_call_end(struct store_call *call);
-
-/* Leaves the request to itself: it goes on, and frees @call when it ends. NULL is allowed. */
-void store_call_detach(struct store_call *call);
 
 /*
  * store_start(), store_wait() for at most @ms and store_call_end(). -ETIMEDOUT in ret->err if it took longer.
  */
 void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret);
 
-/*
- * What the server can do, as far as it is known. Once this was asked, or a condition was, that is tried with
- * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither writes no
- * object.
- */
+/* What the server can do, as far as it is known by what requests came to. */
 struct store_abilities {
-	bool is_known;   /* whether conditions hold was tried */
+	bool is_known;   /* an object was written on the condition STORE_IF_ABSENT */
 	bool has_leases; /* STORE_IF_ABSENT holds, or that is not known: a lease that is none does no harm */
 	bool is_read_only;             /* the last PUT was not permitted: none is tried for ten minutes, */
 	char refusal[STORE_TEXT_SIZE]; /* and this was said of it */

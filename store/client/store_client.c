@@ -14,10 +14,12 @@
 #include "store/client/store_address.h"
 #include "store/client/store_call.h"
 #include "gsym/base/diag.h"
-#include "gsym/base/invariant.h"
-#include "gsym/base/vec.h"
 
-enum { CLOSE_MS = 1000 };
+enum {
+	CLOSE_MS = 1000,
+	BODY_MS = 600000, /* of a request with a body; engines end one that stands still long before */
+	BARE_MS = 10000,  /* of others */
+};
 
 /* ---- Opening ---- */
 
@@ -49,7 +51,7 @@ static struct store *new_store(const struct store_options *options, const char *
 	copy_options(&store->config, options);
 	mutex_lock(&store->lock);
 	store->wait_by = INT64_MAX;
-	store->last = &store->first;
+	list_init(&store->calls);
 	if (getrandom(&store->breaker.jitter, sizeof(store->breaker.jitter), GRND_NONBLOCK) < 0)
 		store->breaker.jitter = (uint8_t)getpid();
 	mutex_unlock(&store->lock);
@@ -125,7 +127,7 @@ static void fill_message(struct worker_request *m, const struct store_request *r
 		.condition = request->condition,
 		.size = request->size,
 		.object = request->object,
-		.ms = 1, /* is set when it is sent */
+		.ms = needs_file(request->operation) ? BODY_MS : BARE_MS,
 	};
 	copy_field(m->name, sizeof(m->name), request->name);
 	copy_field(m->etag, sizeof(m->etag), request->etag ? request->etag : "");
@@ -144,15 +146,8 @@ static int fill_call(struct store_call *call, const struct store_request *reques
 		call->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
 	if (call->event < 0 || (needs_file(request->operation) && call->fd < 0))
 		return -errno;
-	call->ms = request->ms;
 	call->started = monotonic_ms();
 	return 0;
-}
-
-/* What only reads has no use when the client ends. */
-static bool is_of_use(unsigned operation)
-{
-	return operation == STORE_PUT || operation == STORE_DELETE;
 }
 
 static bool is_readable(int fd)
@@ -165,11 +160,11 @@ static bool is_readable(int fd)
 static int refusal(struct store *store, enum store_operation operation, bool stops) REQUIRES(&store->lock)
 {
 	const int64_t now = monotonic_ms();
-	if (store->is_closing || (stops && !is_of_use(operation)))
+	if (store->is_closing || (stops && !store_writes(operation)))
 		return -ECANCELED;
 	if (operation == STORE_PUT && now < store->read_only_until)
 		return -EACCES;
-	if (store->n_calls >= STORE_QUEUE_MAX)
+	if (list_count(&store->calls) >= STORE_QUEUE_MAX)
 		return -EBUSY;
 	return breaker_allows(&store->breaker, now) ? 0 : -ENETDOWN;
 }
@@ -187,23 +182,21 @@ static int start_thread(struct store *store) REQUIRES(&store->lock)
 static int submit(struct store *store, struct store_call *call) REQUIRES(&store->lock)
 {
 	int err = start_thread(store);
-	call->changes = store->breaker.changes;
 	if (err) {
-		store_call_release(store, call);
+		breaker_note_canceled(&store->breaker);
 		return err;
 	}
+	call->changes = store->breaker.changes;
 	call->store = store;
 	atomic_fetch_add(&store->refs, 1);
-	store->n_calls++;
-	store->wants_abilities |= call->message.condition == STORE_IF_ABSENT;
-	store_enqueue(store, call);
+	list_append(&store->calls, &call->link);
 	return 0;
 }
 
 void store_prepare(struct store *store)
 {
 	mutex_lock(&store->lock);
-	store->wants_abilities = store->wants_process = start_thread(store) == 0;
+	store->wants_process = start_thread(store) == 0;
 	mutex_unlock(&store->lock);
 	eventfd_write(store->wake_fd, 1);
 }
@@ -216,6 +209,7 @@ struct store_call *store_start(struct store *store, const struct store_request *
 		return NULL;
 	}
 	call->fd = call->event = -1;
+	list_init(&call->link);
 	int err = fill_call(call, request);
 	const bool stops = is_readable(store->stop_fd);
 	mutex_lock(&store->lock);
@@ -244,11 +238,11 @@ bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret)
 	for (;;) {
 		int64_t by = until < store->wait_by ? until : store->wait_by;
 		const struct timespec at = {.tv_sec = by / 1000, .tv_nsec = by % 1000 * 1000000};
-		if (call->state == CALL_DONE || monotonic_ms() >= by)
+		if (call->over || monotonic_ms() >= by)
 			break;
 		mutex_wait_until(&store->lock, &store->ended, &at);
 	}
-	bool is_done = call->state == CALL_DONE;
+	bool is_done = call->over;
 	if (is_done)
 		*ret = call->reply;
 	mutex_unlock(&store->lock);
@@ -269,23 +263,19 @@ int store_call_fd(const struct store_call *call)
 }
 
 /*
- * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
- * caller that has found another way meanwhile has waited for a server that is too slow.
+ * Whether it counts as a failure of the server that @call is left. Not if it did not have the request for
+ * long, or has answered others in time meanwhile: then it has many requests to answer, of which most may be
+ * this host's. And however many were under way at the same time are one failure: the first load of a server
+ * takes longer.
  */
-static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
+static bool is_too_slow(struct store *store, const struct store_call *call) REQUIRES(&store->lock)
 {
 	const int64_t now = monotonic_ms();
-	bool late = false;
-	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
-		struct flight *flight = &store->flights[i];
-		if (flight->call != call)
-			continue;
-		late = store_is_overdue(flight, now) && store_is_too_slow(store, flight, now);
-		flight->call = NULL;
-		flight->is_over = true;
-		flight->until = now;
-	}
-	return late;
+	if (!call->sent || call->begun || now - call->sent < STORE_OVERDUE_MS ||
+	    now - store->prompt < STORE_OVERDUE_MS || call->sent < store->late)
+		return false;
+	store->late = now;
+	return true;
 }
 
 void store_call_end(struct store_call *call)
@@ -293,31 +283,22 @@ void store_call_end(struct store_call *call)
 	if (!call)
 		return;
 	struct store *store = call->store;
+	atomic_fetch_add(&store->refs, 1); /* that of the call may go with it */
 	mutex_lock(&store->lock);
-	bool is_done = call->state == CALL_DONE;
-	bool late = call->state == CALL_SENT && leave_flight(store, call);
-	if (call->state == CALL_QUEUED)
-		store_remove(store, call);
-	if (!is_done)
+	call->is_left = true;
+	/* What deletes goes on. */
+	if (!call->over && call->message.operation != STORE_DELETE) {
+		bool late = is_too_slow(store, call);
 		store_call_failed(store, call, late ? -ETIMEDOUT : -ECANCELED,
 				  late ? "no answer in time" : "", late);
-	mutex_unlock(&store->lock);
-	if (!is_done)
-		eventfd_write(store->wake_fd, 1);
-	store_call_free(call);
-}
-
-void store_call_detach(struct store_call *call)
-{
-	if (!call)
-		return;
-	struct store *store = call->store;
-	mutex_lock(&store->lock);
-	call->is_detached = true;
-	bool is_done = call->state == CALL_DONE;
-	mutex_unlock(&store->lock);
-	if (is_done)
+		if (!call->sent)
+			list_remove(&call->link);
+	}
+	if (list_empty(&call->link))
 		store_call_free(call);
+	mutex_unlock(&store->lock);
+	eventfd_write(store->wake_fd, 1);
+	store_release(store);
 }
 
 void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret)
@@ -335,7 +316,6 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 void store_abilities(struct store *store, struct store_abilities *ret)
 {
 	mutex_lock(&store->lock);
-	store->wants_abilities = true;
 	*ret = (struct store_abilities){
 		.is_known = store->is_known,
 		.has_leases = store->has_leases || !store->is_known,

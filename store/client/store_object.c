@@ -265,53 +265,44 @@ static int inflate_frame(struct span frame, int fd, uint64_t size, struct gsym_d
 	return off == size ? 0 : diag_set(diag, -EBADMSG, "damaged: the zstd frame is truncated");
 }
 
-/* Takes the frame of @size bytes out of @fd, which is going to hold what is in it. */
-static int take_frame(int fd, uint64_t size, void **ret)
+/* Likewise what is in the frame of @stored_size bytes at the begin of @from. */
+static int inflate(int from, uint64_t stored_size, int to, uint64_t size, struct gsym_diag *diag)
 {
-	int frame = memfd_create("gsym-object", MFD_CLOEXEC);
-	if (frame < 0)
-		return system_error(errno);
-	int err = copy_all(fd, frame, size);
-	*ret = err ? MAP_FAILED : file_map(frame, size, MAP_PRIVATE);
-	if (!err && *ret == MAP_FAILED)
-		err = system_error(errno);
-	if (!err && ftruncate(fd, 0)) {
-		err = system_error(errno);
-		munmap(*ret, (size_t)size);
-	}
-	close(frame);
+	void *at = stored_size ? file_map(from, stored_size, MAP_PRIVATE) : MAP_FAILED;
+	if (stored_size && at == MAP_FAILED)
+		return diag_set(diag, system_error(errno), "cannot map: %s", strerror(errno));
+	const struct span frame = {at, (size_t)stored_size};
+	int err = check_header(frame, size, diag);
+	if (!err)
+		err = inflate_frame(frame, to, size, diag);
+	if (at != MAP_FAILED)
+		munmap(at, (size_t)stored_size);
 	return err;
 }
 
-int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *diag)
+int object_unpack(int from, uint64_t file_size, int to, uint64_t most, struct object_trailer *ret,
+		  struct gsym_diag *diag)
 {
 	struct object_trailer t;
-	void *frame = NULL;
-	int err = object_read_trailer(fd, file_size, &t, diag);
+	int err = object_read_trailer(from, file_size, &t, diag);
 	if (err)
 		return err;
 	if (t.size > most)
 		return diag_set(diag, -EFBIG, "a payload of %llu bytes, of %llu that are allowed",
 				(unsigned long long)t.size, (unsigned long long)most);
-	if (!(t.flags & OBJECT_ZSTD))
-		return 0;
-	if (!t.stored_size)
-		return diag_set(diag, -EBADMSG, "damaged: no zstd frame of %llu bytes",
-				(unsigned long long)t.size);
-	err = take_frame(fd, t.stored_size, &frame);
-	if (err)
-		return diag_set(diag, err, "cannot decompress: %s", strerror(-err));
-	const struct span span = {frame, (size_t)t.stored_size};
-	err = check_header(span, t.size, diag);
-	if (!err)
-		err = inflate_frame(span, fd, t.size, diag);
-	munmap(frame, (size_t)t.stored_size);
+	if (t.flags & OBJECT_ZSTD)
+		err = inflate(from, t.stored_size, to, t.size, diag);
+	else if ((err = copy_all(from, to, t.size)))
+		diag_set(diag, err, "cannot copy: %s", strerror(-err));
 	if (err)
 		return err;
 	t.flags = 0;
 	t.stored_size = t.size;
-	err = write_trailer(fd, &t);
-	return err ? diag_set(diag, err, "cannot write the trailer: %s", strerror(-err)) : 0;
+	err = write_trailer(to, &t);
+	if (err)
+		return diag_set(diag, err, "cannot write the trailer: %s", strerror(-err));
+	*ret = t;
+	return 0;
 }
 
 /* ---- Checking ---- */

@@ -63,11 +63,16 @@ int object_write(int fd, const struct store_key *key, enum object_kind kind, str
 		 bool compress, struct store_trust *trust, uint64_t *ret_size, struct gsym_diag *diag);
 
 /*
- * In the child's sandbox: makes the object in @fd one that is not compressed, through a memfd. The trailer
- * stays, with flags and stored_size changed. 0; -EBADMSG; -EFBIG if the payload has more than @most bytes,
- * or more than the frame can hold; or the errno of writing.
+ * In the child's sandbox: makes an object that is not compressed, in @to, which is empty, of that in @from.
+ *
+ * @file_size: of @from
+ * @most:      bytes that the payload may have
+ * @ret:       the trailer, with flags and stored_size changed
+ *
+ * 0; -EBADMSG; -EPROTO if it is of another revision; -EFBIG; or the errno of reading and writing.
  */
-int object_inflate(int fd, uint64_t file_size, uint64_t most, struct gsym_diag *diag);
+int object_unpack(int from, uint64_t file_size, int to, uint64_t most, struct object_trailer *ret,
+		  struct gsym_diag *diag);
 
 /*
  * By the client, which trusts neither the store nor the child: whether the object in @fd, not compressed, is

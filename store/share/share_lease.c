@@ -80,6 +80,6 @@ void share_lease_end(struct share *share, struct share_lease *lease, bool patien
 	}
 	/* Once it is over it may be another host's. */
 	if (lease->state.held && monotonic_ms() + REQUEST_MS < lease->until)
-		store_call_detach(store_start(share->store, &request, &err));
+		store_call_end(store_start(share->store, &request, &err));
 	lease->state.held = false;
 }

@@ -9,24 +9,30 @@
 
 #include "gsym/gsym.h"
 
+#define CURL_FUNCTIONS(X)      \
+	X(easy_init)           \
+	X(easy_cleanup)        \
+	X(easy_reset)          \
+	X(easy_setopt)         \
+	X(easy_getinfo)        \
+	X(easy_header)         \
+	X(easy_strerror)       \
+	X(multi_init)          \
+	X(multi_cleanup)       \
+	X(multi_add_handle)    \
+	X(multi_remove_handle) \
+	X(multi_perform)       \
+	X(multi_poll)          \
+	X(multi_info_read)     \
+	X(slist_append)        \
+	X(slist_free_all)      \
+	X(getdate)
+
 /* Functions of libcurl under their names. */
 struct curl_library {
-	__typeof__(curl_easy_init) *easy_init;
-	__typeof__(curl_easy_cleanup) *easy_cleanup;
-	__typeof__(curl_easy_reset) *easy_reset;
-	__typeof__(curl_easy_setopt) *easy_set; /* not "setopt": that is a macro */
-	__typeof__(curl_easy_getinfo) *easy_get;
-	__typeof__(curl_easy_strerror) *easy_strerror;
-	__typeof__(curl_multi_init) *multi_init;
-	__typeof__(curl_multi_cleanup) *multi_cleanup;
-	__typeof__(curl_multi_add_handle) *multi_add_handle;
-	__typeof__(curl_multi_remove_handle) *multi_remove_handle;
-	__typeof__(curl_multi_perform) *multi_perform;
-	__typeof__(curl_multi_poll) *multi_poll;
-	__typeof__(curl_multi_info_read) *multi_info_read;
-	__typeof__(curl_slist_append) *slist_append;
-	__typeof__(curl_slist_free_all) *slist_free_all;
-	__typeof__(curl_getdate) *getdate;
+#define CURL_MEMBER(name) __typeof__(curl_##name) *name;
+	CURL_FUNCTIONS(CURL_MEMBER)
+#undef CURL_MEMBER
 };
 
 /*

@@ -19,9 +19,8 @@
 
 /* Limits of a transfer, ms. */
 struct transfer_limits {
-	unsigned connect;    /* 1,000 */
-	unsigned first_byte; /* of the answer, from when the request was sent; 2,000 */
-	unsigned stall;      /* without a byte; 10,000 */
+	unsigned connect; /* 1,000 */
+	unsigned stall;   /* without a byte; the kernel may take seconds to send what it has; 20,000 */
 	unsigned whole;
 };
 
@@ -33,12 +32,10 @@ struct transfer {
 	uint64_t size; /* likewise */
 	struct transfer_limits limits;
 	const atomic_bool *canceled; /* becomes true when the transfer is to end with -ECANCELED */
-	/*
-	 * Called when the first byte of the answer has come, at most once; reply.size is then what the size
-	 * of the whole is going to be, or 0 if that is not known.
-	 */
+	/* Called when the first byte of the answer has come, at most once. */
 	void (*begun)(const struct transfer *);
 	void *user;
+	unsigned slot; /* of the process, below WORKER_STORE_TRANSFERS: one transfer at a time has it */
 	struct store_reply reply; /* filled; err is that of the return value */
 };
 
@@ -52,15 +49,11 @@ struct engine_type {
 	int (*open)(const struct store_options *options, void **ret, struct gsym_diag *diag);
 	/*
 	 * Returns and sets reply.err as of struct store_reply; the object, if there is one, is in
-	 * transfer->fd. A body that is larger than transfer->size is not received. -ESTALE: the engine is of
-	 * no use any more, and the process has to be started anew.
+	 * transfer->fd. A body that is larger than transfer->size is not received. -EOPNOTSUPP: the store
+	 * does not keep STORE_IF_ABSENT. -ESTALE: the engine is of no use any more, and the process has to
+	 * be started anew.
 	 */
 	int (*run)(void *engine, struct transfer *transfer);
-	/*
-	 * Whether conditions hold: writes an object of a random name and deletes it. 1, 0, or a negative
-	 * errno if that could not be found out now.
-	 */
-	int (*probe)(void *engine, struct transfer *transfer);
 	void (*close)(void *engine);
 };
 

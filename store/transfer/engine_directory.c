@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -102,7 +103,7 @@ static int set_clock(struct directory_store *engine, int fd)
 	return 0;
 }
 
-/* Seconds; 0: not known, as by a host that may not write, which has no leases either. */
+/* Seconds; 0: not known, as by a host that has written nothing, and so has asked for no lease. */
 static int64_t server_now(const struct directory_store *engine)
 {
 	int64_t offset = atomic_load(&engine->clock_offset);
@@ -212,11 +213,13 @@ static int copy(const struct directory_run *run, int from, int to, uint64_t size
 	return err;
 }
 
-/* For administrators who delete what has not been used for long: the time of last use, once a day. */
-static void touch(const struct directory_run *run, int fd, const struct stat *st)
+/*
+ * For administrators who delete what has not been used for long: the time of last use, once a day, or more
+ * often where the clock of the server is wrong by more than that.
+ */
+static void touch(int fd, const struct stat *st)
 {
-	int64_t now = server_now(run->engine);
-	if (now && now - st->st_atim.tv_sec > TOUCH_SECONDS)
+	if (llabs(time(NULL) - (long long)st->st_atim.tv_sec) > TOUCH_SECONDS)
 		(void)futimens(fd,
 			       (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}});
 }
@@ -240,7 +243,7 @@ static int read_object(const struct directory_run *run, int fd, const struct sta
 	t->begun(t);
 	err = copy(run, fd, t->fd, t->reply.size, &is_local);
 	if (!err)
-		touch(run, fd, st);
+		touch(fd, st);
 	return is_local ? err : store_errno(err);
 }
 
@@ -385,33 +388,6 @@ static int run_transfer(void *engine, struct transfer *transfer)
 	return reply->err;
 }
 
-static int probe_links(int root, const char *temp, int fd)
-{
-	char name[TEMP_SIZE + 8];
-	snprintf(name, sizeof(name), "%s-link", temp);
-	int err = publish_if_absent(root, temp, name, fd);
-	if (err)
-		return err == -EOPNOTSUPP ? 0 : err;
-	int again = linkat(root, temp, root, name, 0) ? -errno : 0;
-	unlinkat(root, name, 0);
-	return again == -EEXIST ? 1 : again;
-}
-
-static int probe(void *opened, struct transfer *transfer)
-{
-	struct directory_store *engine = opened;
-	char temp[TEMP_SIZE];
-	(void)transfer;
-	int fd = make_temp(engine->root, temp);
-	if (fd < 0)
-		return store_errno(fd);
-	(void)set_clock(engine, fd);
-	int ret = probe_links(engine->root, temp, fd);
-	unlinkat(engine->root, temp, 0);
-	close(fd);
-	return ret < 0 ? store_errno(ret) : ret;
-}
-
 static void close_engine(void *opened)
 {
 	struct directory_store *engine = opened;
@@ -454,6 +430,5 @@ const struct engine_type directory_engine = {
 	.name = "directory",
 	.open = open_engine,
 	.run = run_transfer,
-	.probe = probe,
 	.close = close_engine,
 };

@@ -2,9 +2,9 @@
  * Stores on HTTP servers: one of WebDAV (Apache's mod_dav, lighttpd's mod_webdav, nginx), any other that
  * takes PUT, and a bucket of S3 by path style, ENDPOINT/BUCKET/PREFIX/NAME.
  *
- * Leases need a server that evaluates If-None-Match and If-Match, which the probe finds out. Apache evaluates
- * them before it writes, so that two hosts that write at the same moment may both succeed; that costs a
- * conversion. Where a server ignores the conditions, an object replaces an equally good one.
+ * Leases need a server that evaluates If-None-Match, which is tried with the first object that is written on
+ * it. Apache evaluates conditions before it writes, so that two hosts that write at the same moment may both
+ * succeed; that costs a conversion, as does a server that ignores If-Match.
  *
  * Requests to S3 are signed by libcurl (Signature Version 4) with the digest of their body. libcurl 7.88.1
  * signs paths as they are, all headers it is given, and no digest but one that is given; what is sent here
@@ -19,11 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "store/transfer/http_exchange.h"
-#include "store/transfer/s3_credentials.h"
-#include "store/transfer/secret_file.h"
+#include "store/transfer/http_secrets.h"
 #include "store/client/sodium.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/diag.h"
@@ -41,6 +39,7 @@ struct http_store {
 	char *address;     /* that names follow, with a slash at its end */
 	char *bearer_file; /* or NULL */
 	char scope[128];   /* of signatures of S3; "": a server of HTTP */
+	enum { CONDITIONS_UNKNOWN, CONDITIONS_HOLD, CONDITIONS_IGNORED } _Atomic conditions;
 };
 
 /* One transfer. */
@@ -59,20 +58,6 @@ static bool is_s3(const struct http_run *run)
 
 /* ---- Secrets ---- */
 
-/* The token, without the end of its line: 0 or a negative errno. */
-static int read_bearer(const char *path, char *ret, size_t size)
-{
-	int err = secret_file_read(path, ret, size);
-	if (err)
-		return err;
-	ret[strcspn(ret, "\r\n")] = 0;
-	for (const char *c = ret; *c; c++)
-		if (*c < 0x20 || *c > 0x7e)
-			return -EINVAL;
-	return *ret ? 0 : -EINVAL;
-}
-
-/* Secrets are read each time, so that they may change. */
 static int authorize(struct http_run *run)
 {
 	static const char kind[] = "Bearer ";
@@ -82,7 +67,7 @@ static int authorize(struct http_run *run)
 	if (is_s3(run))
 		err = s3_credentials_read(&run->credentials);
 	else if (run->engine->bearer_file)
-		err = read_bearer(run->engine->bearer_file, run->authorization + n,
+		err = bearer_read(run->engine->bearer_file, run->authorization + n,
 				  sizeof(run->authorization) - n);
 	else
 		run->authorization[0] = 0;
@@ -375,6 +360,30 @@ static int delete_object(struct http_run *run)
 	return err || http_succeeded(&answer) ? err : status_error(run, &answer);
 }
 
+/* The first one that succeeds is done twice: the second time it must not. */
+static int put_if_absent(struct http_run *run)
+{
+	static const char ignored[] = "the server ignores If-None-Match";
+	struct http_store *engine = run->engine;
+	if (atomic_load(&engine->conditions) == CONDITIONS_IGNORED)
+		return http_fail(&run->task, -EOPNOTSUPP, ignored);
+	int err = put_object(run);
+	const bool is_written = !err;
+	if (is_written && atomic_load(&engine->conditions) == CONDITIONS_UNKNOWN) {
+		err = put_object(run);
+		if (!err) {
+			atomic_store(&engine->conditions, CONDITIONS_IGNORED);
+			delete_object(run);
+			return http_fail(&run->task, -EOPNOTSUPP, ignored);
+		}
+	}
+	if (err == -EEXIST)
+		atomic_store(&engine->conditions, CONDITIONS_HOLD);
+	if (is_written)
+		run->task.transfer->reply.text[0] = 0;
+	return is_written ? 0 : err;
+}
+
 /* ---- The engine ---- */
 
 static int run_operation(struct http_run *run)
@@ -382,7 +391,9 @@ static int run_operation(struct http_run *run)
 	switch (run->task.transfer->operation) {
 	case STORE_GET:
 	case STORE_HEAD: return read_object(run);
-	case STORE_PUT: return put_object(run);
+	case STORE_PUT:
+		return run->task.transfer->condition == STORE_IF_ABSENT ? put_if_absent(run)
+									: put_object(run);
 	case STORE_DELETE: return delete_object(run);
 	}
 	return -EINVAL;
@@ -408,48 +419,6 @@ static int run_transfer(void *engine, struct transfer *transfer)
 	struct http_run run;
 	int err = begin_run(&run, engine, transfer);
 	return end_run(&run, err ? err : run_operation(&run));
-}
-
-/* 1 if both conditions hold, 0 or the error of PUT. A server that does not know one may also say so. */
-static int try_conditions(struct http_run *run)
-{
-	static const struct {
-		enum store_condition condition;
-		bool is_met;
-	} tries[] = {{STORE_IF_ABSENT, true}, {STORE_IF_ABSENT, false}, {STORE_IF_MATCH, false}};
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-		run->task.transfer->condition = tries[i].condition;
-		int err = put_object(run);
-		if (err && err != -EEXIST && err != -EOPNOTSUPP)
-			return err;
-		if (err != (tries[i].is_met ? 0 : -EEXIST))
-			return 0;
-	}
-	return 1;
-}
-
-static int probe(void *engine, struct transfer *transfer)
-{
-	struct http_run run;
-	char name[STORE_NAME_SIZE];
-	uint64_t random;
-	int ret = begin_run(&run, engine, transfer);
-	if (!ret && getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		ret = -errno;
-	if (!ret) {
-		snprintf(name, sizeof(name), "gsymfs1/probe-%016llx", (unsigned long long)random);
-		transfer->operation = STORE_PUT;
-		transfer->name = name;
-		transfer->etag = "\"00000000000000000000000000000000\"";
-		transfer->size = 0;
-		ret = try_conditions(&run);
-		const struct store_reply reply = transfer->reply;
-		delete_object(&run);
-		transfer->reply = reply;
-	}
-	transfer->name = NULL;
-	end_run(&run, ret < 0 ? ret : 0);
-	return ret;
 }
 
 /* ---- Where it is ---- */
@@ -560,6 +529,6 @@ static int open_s3(const struct store_options *options, void **ret, struct gsym_
 }
 
 const struct engine_type http_engine = {
-	.name = "HTTP", .open = open_http, .run = run_transfer, .probe = probe, .close = close_engine};
+	.name = "HTTP", .open = open_http, .run = run_transfer, .close = close_engine};
 const struct engine_type s3_engine = {
-	.name = "S3", .open = open_s3, .run = run_transfer, .probe = probe, .close = close_engine};
+	.name = "S3", .open = open_s3, .run = run_transfer, .close = close_engine};

@@ -2,8 +2,7 @@
  * http_exchange.h - one request to a server and its answer, by libcurl.
  *
  * A transfer (engine.h) is one exchange or several; all keep to its limits and end when it is canceled. The
- * server is not trusted: what it sends is counted, its headers are parsed with bounds, and it is followed to
- * no other place.
+ * server is not trusted: what it sends is counted, and it is followed to no other place.
  */
 #ifndef STORE_TRANSFER_HTTP_EXCHANGE_H
 #define STORE_TRANSFER_HTTP_EXCHANGE_H
@@ -30,7 +29,7 @@ void http_headers_deinit(struct http_headers *headers);
 struct http_task {
 	struct http_client *client;
 	struct transfer *transfer;
-	int64_t until; /* monotonic_ms(); 0: no limit */
+	int64_t until; /* monotonic_ms() */
 	bool has_begun;
 };
 void http_task_init(struct http_task *ret, struct http_client *client, struct transfer *transfer);
@@ -59,12 +58,11 @@ enum { HTTP_FAILURE_SIZE = 1024 };
 
 struct http_answer {
 	unsigned status;
-	bool has_length;
 	uint64_t length;            /* Content-Length */
 	int64_t now, modified;      /* seconds since the epoch; 0: not known */
 	char etag[STORE_ETAG_SIZE]; /* without the mark of weak ones, W/; "": none */
-	char failure
-		[HTTP_FAILURE_SIZE]; /* the first bytes of the body if the status is not 2xx, terminated */
+	/* The first bytes of the body if the status is not 2xx, terminated. */
+	char failure[HTTP_FAILURE_SIZE];
 };
 
 /*

@@ -1,6 +1,6 @@
 /*
- * The main thread takes messages; each of a few others runs one transfer at a time, since engines block. A
- * request is never refused for lack of a thread: the client sends no more than there are.
+ * The main thread takes messages. Each transfer has a thread, since engines block, and one of a few slots,
+ * since the client sends no more at once.
  */
 #include "store/transfer/store_child.h"
 
@@ -9,24 +9,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "store/transfer/engine.h"
-#include "store/transfer/received_object.h"
-#include "store/transfer/s3_credentials.h"
+#include "store/transfer/http_secrets.h"
 #include "work/sandbox/sandbox.h"
 #include "work/os/mutex.h"
 #include "work/os/thread.h"
 #include "store/client/store_address.h"
+#include "store/client/store_object.h"
 #include "work/worker/worker.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/fault.h"
+#include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
+#include "gsym/check/check.h"
 
 enum {
 	MEMORY = 1 << 30, /* bytes, thread stacks counted */
 	CONNECT_MS = 1000,
-	FIRST_BYTE_MS = 2000,
-	STALL_MS = 10000,
+	STALL_MS = 20000,
 };
 
 /* By enum store_scheme. */
@@ -38,9 +41,7 @@ static const struct engine_type *const engines[] = {
 
 struct transfer_job {
 	struct service *service; /* borrowed */
-	pthread_t thread;
-	bool has_thread;
-	bool is_busy; /* guarded by service.lock; what follows belongs to the thread while it is */
+	bool is_busy;            /* guarded by service.lock; what follows belongs to the thread while it is */
 	atomic_bool is_canceled;
 	struct worker_request request;
 	int fd; /* or -1; owned */
@@ -50,18 +51,17 @@ struct service {
 	const struct engine_type *type;
 	void *engine;
 	struct mutex lock;
-	pthread_cond_t changed; /* a job is busy */
-	bool is_ending GUARDED_BY(&lock);
+	pthread_cond_t changed;                           /* a job is over */
 	struct transfer_job jobs[WORKER_STORE_TRANSFERS]; /* see there what is guarded */
 };
 
-/* ---- One transfer ---- */
+/* ---- To the client ---- */
 
 /* If the client is gone, so is this process in a moment. */
 static void send_begun(const struct transfer *transfer)
 {
 	const struct transfer_job *job = transfer->user;
-	struct worker_begun m = {.head.serial = job->request.head.serial, .size = transfer->reply.size};
+	struct worker_begun m = {.head.serial = job->request.head.serial};
 	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_BEGUN, -1);
 }
 
@@ -91,103 +91,124 @@ static void send_reply(uint64_t serial, int err, const struct store_reply *reply
 		_exit(1);
 }
 
-static int check_object(const struct transfer *transfer, struct store_reply *reply)
+/* ---- Objects, which are hostile ---- */
+
+/* The first @size bytes are GSYM, and after that what readers of GSYM ignore (handle.h). */
+static int check_conversion(const struct transfer_job *job, uint64_t size, struct gsym_diag *diag)
 {
-	struct gsym_diag diag = {""};
-	int err = received_object_check(transfer->fd, reply->size, transfer->size, transfer->canceled,
-					&reply->size, &diag);
-	if (err)
-		snprintf(reply->text, sizeof(reply->text), "%.*s", (int)sizeof(reply->text) - 1, diag.text);
+	struct gsym_reader *reader;
+	void *at = size ? file_map(job->fd, size, MAP_SHARED) : MAP_FAILED;
+	if (at == MAP_FAILED)
+		return diag_set(diag, size ? -errno : -EBADMSG, "the conversion is %s",
+				size ? strerror(errno) : "empty");
+	int err = gsym_reader_open_memory(at, (size_t)size, &reader, diag);
+	if (!err) {
+		err = check_gsym_first(reader, &job->is_canceled, diag);
+		gsym_reader_close(reader);
+	}
+	munmap(at, (size_t)size);
 	return err;
 }
 
-static int run_transfer(const struct transfer_job *job, struct transfer *transfer)
+/*
+ * Writes the object that was received to the file of @job, decompressed, and decodes every record of its GSYM
+ * if it is a conversion. Its hash, key and signature are left to the client.
+ */
+static int unpack(const struct transfer_job *job, struct transfer *transfer)
 {
-	const struct service *service = job->service;
-	const struct worker_request *m = &job->request;
-	if (m->operation == WORKER_STORE_PROBE) {
-		int holds = service->type->probe(service->engine, transfer);
-		transfer->reply.size = holds == 1;
-		return holds < 0 ? holds : 0;
-	}
-	int err = service->type->run(service->engine, transfer);
-	return !err && m->object && m->operation == STORE_GET ? check_object(transfer, &transfer->reply)
-							      : err;
+	struct store_reply *reply = &transfer->reply;
+	struct object_trailer trailer;
+	struct gsym_diag diag = {""};
+	int err = transfer->size < OBJECT_TRAILER
+			  ? -EFBIG
+			  : object_unpack(transfer->fd, reply->size, job->fd, transfer->size - OBJECT_TRAILER,
+					  &trailer, &diag);
+	if (!err && trailer.kind == OBJECT_CONVERSION)
+		err = check_conversion(job, trailer.size, &diag);
+	if (!err)
+		reply->size = trailer.size + OBJECT_TRAILER;
+	else
+		snprintf(reply->text, sizeof(reply->text), "%.*s", (int)sizeof(reply->text) - 1, diag.text);
+	/* Of another revision it cannot be under this name, which the revision is a part of. */
+	return err == -EPROTO ? -EBADMSG : err;
 }
 
-static void serve(struct transfer_job *job)
+static int get_object(const struct transfer_job *job, struct transfer *transfer)
 {
+	const struct service *service = job->service;
+	transfer->fd = memfd_create("gsym-object", MFD_CLOEXEC);
+	if (transfer->fd < 0)
+		return system_error(errno);
+	int err = service->type->run(service->engine, transfer);
+	if (!err)
+		err = unpack(job, transfer);
+	close(transfer->fd);
+	return err;
+}
+
+/* ---- One transfer ---- */
+
+/* The thread of a transfer. */
+static void *serve(void *arg)
+{
+	struct transfer_job *job = arg;
+	struct service *service = job->service;
 	const struct worker_request *m = &job->request;
 	const uint64_t serial = m->head.serial;
 	struct transfer transfer = {
-		.operation = m->operation == WORKER_STORE_PROBE ? STORE_PUT : m->operation,
+		.operation = m->operation,
 		.condition = m->condition,
 		.name = m->name,
 		.etag = m->etag,
 		.fd = job->fd,
 		.size = m->size,
-		.limits = {CONNECT_MS, FIRST_BYTE_MS, STALL_MS, m->ms},
+		.limits = {CONNECT_MS, STALL_MS, m->ms},
 		.canceled = &job->is_canceled,
 		.begun = send_begun,
 		.user = job,
+		.slot = (unsigned)(job - service->jobs),
 	};
-	int err = run_transfer(job, &transfer);
+	int err = m->object && m->operation == STORE_GET ? get_object(job, &transfer)
+							 : service->type->run(service->engine, &transfer);
 	if (job->fd >= 0)
 		close(job->fd);
 	/* Free before the client learns of it, and sends the next. */
-	mutex_lock(&job->service->lock);
+	mutex_lock(&service->lock);
 	job->is_busy = false;
-	mutex_unlock(&job->service->lock);
+	pthread_cond_broadcast(&service->changed);
+	mutex_unlock(&service->lock);
 	send_reply(serial, err, &transfer.reply);
+	return NULL;
 }
 
 /* ---- Threads ---- */
 
-static void *run_jobs(void *arg)
-{
-	struct transfer_job *job = arg;
-	struct service *service = job->service;
-	for (;;) {
-		mutex_lock(&service->lock);
-		while (!job->is_busy && !service->is_ending)
-			mutex_wait(&service->lock, &service->changed);
-		bool is_busy = job->is_busy;
-		mutex_unlock(&service->lock);
-		if (!is_busy)
-			return NULL;
-		serve(job);
-	}
-}
-
-/* A job that is free, with a thread; threads are started as they are needed. */
 static struct transfer_job *free_job(struct service *service) REQUIRES(&service->lock)
 {
-	struct transfer_job *job = service->jobs;
-	while (job < service->jobs + WORKER_STORE_TRANSFERS && job->is_busy)
-		job++;
-	if (job == service->jobs + WORKER_STORE_TRANSFERS)
-		return NULL;
-	job->service = service;
-	if (!job->has_thread && thread_start(&job->thread, "transfer", run_jobs, job))
-		return NULL;
-	job->has_thread = true;
-	return job;
+	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
+		if (!service->jobs[i].is_busy)
+			return &service->jobs[i];
+	return NULL;
 }
 
 /* 0; -EBUSY: there is no thread for it. */
 static int begin_job(struct service *service, const struct worker_request *m, int fd)
 {
+	pthread_t thread;
 	mutex_lock(&service->lock);
 	struct transfer_job *job = free_job(service);
 	if (job) {
+		job->service = service;
 		job->request = *m;
 		job->fd = fd;
 		atomic_store(&job->is_canceled, false);
-		job->is_busy = true;
-		pthread_cond_broadcast(&service->changed);
+		job->is_busy = thread_start(&thread, "transfer", serve, job) == 0;
 	}
+	const bool is_begun = job && job->is_busy;
 	mutex_unlock(&service->lock);
-	return job ? 0 : -EBUSY;
+	if (is_begun)
+		pthread_detach(thread);
+	return is_begun ? 0 : -EBUSY;
 }
 
 /* @serial: of a request; 0: of all */
@@ -200,16 +221,13 @@ static void cancel(struct service *service, uint64_t serial)
 	mutex_unlock(&service->lock);
 }
 
-static void end_threads(struct service *service)
+static void await_jobs(struct service *service)
 {
-	cancel(service, 0);
 	mutex_lock(&service->lock);
-	service->is_ending = true;
-	pthread_cond_broadcast(&service->changed);
-	mutex_unlock(&service->lock);
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
-		if (service->jobs[i].has_thread)
-			pthread_join(service->jobs[i].thread, NULL);
+		while (service->jobs[i].is_busy)
+			mutex_wait(&service->lock, &service->changed);
+	mutex_unlock(&service->lock);
 }
 
 /* ---- Messages ---- */
@@ -312,7 +330,8 @@ int work_store(void)
 		err = serve_client(&service);
 		if (err)
 			_exit(1); /* what is under way was not cancelled by the client */
-		end_threads(&service);
+		cancel(&service, 0);
+		await_jobs(&service);
 		service.type->close(service.engine);
 	}
 	pthread_cond_destroy(&service.changed);

@@ -133,7 +133,7 @@ GET = [  # what, server, options, errno, bytes taken
     ("a byte at a time", repeats(OK + b"Content-Length: 100000\r\n\r\n", b"x", 0.1), [WHOLE], "ETIMEDOUT", None),
     ("a body that stops", lambda n, c, r: (c.sendall(OK + b"Content-Length: 9\r\n\r\nabc"), n.stopped.wait()),
      ["--stall=5000"], "ETIMEDOUT", b"abc"),
-    ("headers at a byte a time", slowly(OK + b"Content-Length: 0\r\n\r\n"), ["--first=500"], "ETIMEDOUT", b""),
+    ("headers at a byte a time", slowly(OK + b"Content-Length: 0\r\n\r\n"), ["--stall=500"], "ETIMEDOUT", b""),
     ("headers that stop", lambda n, c, r: (c.sendall(OK + b"Date: "), n.stopped.wait()), ["--stall=5000"], "ETIMEDOUT", b""),
     ("a header of 1 MB", says(OK + b"X: " + b"x" * (1 << 20) + b"\r\n\r\n"), [], "EREMOTEIO", b""),
     ("headers of 1 MB", says(OK + b"X: x\r\n" * 180000 + b"\r\n"), [], "EREMOTEIO", b""),
@@ -144,7 +144,7 @@ GET = [  # what, server, options, errno, bytes taken
     ("an odd version", says(b"HTTP/9.9 200 OK\r\n\r\nx"), [], "EREMOTEIO", b""),
     ("an odd status", says(b"HTTP/1.1 999 What\r\nContent-Length: 0\r\n\r\n"), [], "EREMOTEIO", b""),
     ("no status", says(b"HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), [], "EREMOTEIO", b""),
-    ("it says nothing", says_nothing, ["--first=500"], "ETIMEDOUT", b""),
+    ("it says nothing", says_nothing, ["--stall=500"], "ETIMEDOUT", b""),
     ("it closes", closes, [], "EREMOTEIO", b""),
     ("no content", says(b"HTTP/1.1 204 No Content\r\n\r\n"), [], "EREMOTEIO", b""),
     ("a part", says(b"HTTP/1.1 206 Partial Content\r\nContent-Length: 3\r\n\r\nabc"), [], "EREMOTEIO", None),
@@ -168,7 +168,7 @@ PUT = [  # what, server, options, size, errno
     ("no such place", says(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), [], 10, "EREMOTEIO"),
     ("no such condition", says(b"HTTP/1.1 501 Not Implemented\r\nContent-Length: 0\r\n\r\n"), ["--absent"], 10, "EOPNOTSUPP"),
     ("it reads nothing", says_nothing, ["--stall=5000"], BIG, "ETIMEDOUT"),
-    ("it does not answer", says_nothing, ["--first=500"], 10, "ETIMEDOUT"),
+    ("it does not answer", says_nothing, ["--stall=500"], 10, "ETIMEDOUT"),
     ("it goes", closes, [], 10, "EREMOTEIO"),
 ]
 
@@ -229,7 +229,7 @@ def check_text(program, directory):
 
 
 def check_etags(program, directory):
-    for etag, wanted in ((b'"a"', '"a"'), (b'W/"a"', '"a"'), (b'"a b"', ""), (b'"\x80"', ""), (b'"' + b"x" * 200 + b'"', ""),
+    for etag, wanted in ((b'"a"', '"a"'), (b'W/"a"', '"a"'), (b'"' + b"x" * 200 + b'"', ""),
                          (b'  "spaced"  ', '"spaced"')):
         def act(nasty):
             reply = Driver(program, nasty.url).run("head", "entry")
@@ -258,22 +258,8 @@ def check_connections(program, directory):
         port = silent.getsockname()[1]
         reply = Driver(program, f"https://127.0.0.1:{port}/store", "--connect=300").run("head", "entry")
         expect("no handshake", reply.err, "ETIMEDOUT")
-        reply = Driver(program, f"http://127.0.0.1:{port}/store", "--first=100000", "--cancel=300").run("head", "entry")
+        reply = Driver(program, f"http://127.0.0.1:{port}/store", "--cancel=300").run("head", "entry")
         expect("canceled", reply.err, "ECANCELED")
-
-
-def check_sending(program, directory):
-    """What the kernel has taken is not sent yet: the answer is waited for when the server has it."""
-    with socket.socket() as slow:
-        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        slow.bind(("127.0.0.1", 0))
-        slow.listen(1)
-        path = directory / "sent"
-        for size, text in ((100, "no answer came"), (200000, "no more data came")):
-            path.write_bytes(b"x" * size)
-            driver = Driver(program, f"http://127.0.0.1:{slow.getsockname()[1]}/store", "--first=300", "--stall=600")
-            reply = driver.run("put", "entry", path)
-            expect(f"{size} bytes for a server that reads none", (reply.err, reply.text), ("ETIMEDOUT", text))
 
 
 def check_caches(program, directory):
@@ -365,7 +351,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_sending, check_etags, check_connections, check_caches, check_reuse, check_raced)]
+                check_redirect, check_text, check_etags, check_connections, check_caches, check_reuse, check_raced)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT)} servers with faults: as expected")

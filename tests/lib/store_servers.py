@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-HANG = 600  # seconds, against hangs only: a busy machine may miss a probe, and the next one is made after a minute
+HANG = 600  # seconds, against hangs only
 NOBODY = 65534
 
 
@@ -211,11 +211,11 @@ http {{
 
 
 class Reply(dict):
-    """Lines of the driver: .err, .size, .now, .modified, .etag, .begun, .text, and .probe."""
+    """Lines of the driver: .err, .size, .now, .modified, .etag, .begun and .text."""
 
     def __getattr__(self, name):
         value = self[name]
-        return int(value) if name in ("size", "now", "modified", "begun", "probe") else value
+        return int(value) if name in ("size", "now", "modified", "begun") else value
 
 
 # What LeakSanitizer says at the end of a program about a thread that has been joined, and that the kernel still lists.

@@ -153,13 +153,12 @@ static bool etag_valid(const char *etag, size_t size)
 
 static bool request_valid(const struct worker_request *m)
 {
-	if (m->operation > WORKER_STORE_PROBE || m->condition > WORKER_STORE_IF_MATCH || m->object > 1 ||
+	if (m->operation > WORKER_STORE_DELETE || m->condition > WORKER_STORE_IF_MATCH || m->object > 1 ||
 	    !m->ms)
 		return false;
 	if (!terminated(m->name, sizeof(m->name)) || !etag_valid(m->etag, sizeof(m->etag)))
 		return false;
-	return (m->operation == WORKER_STORE_PROBE || object_name_valid(m->name)) &&
-	       (m->condition != WORKER_STORE_IF_MATCH || *m->etag);
+	return object_name_valid(m->name) && (m->condition != WORKER_STORE_IF_MATCH || *m->etag);
 }
 
 static bool reply_valid(const struct worker_reply *m)

@@ -309,22 +309,18 @@ struct worker_store {
 	char ca_file[WORKER_STORE_PATH];
 };
 
-/* Values of enum store_operation, of which this room knows nothing, and one more. */
-enum {
-	WORKER_STORE_PROBE = 4, /* whether conditions hold: size of the reply is 0 or 1 */
-
-	WORKER_STORE_IF_MATCH = 2, /* the last of enum store_condition */
-};
+/* The last of enum store_operation and of enum store_condition, of which this room knows nothing. */
+enum { WORKER_STORE_DELETE = 3, WORKER_STORE_IF_MATCH = 2 };
 
 /* struct store_request. */
 struct worker_request {
 	struct worker_header head;
-	uint32_t operation; /* enum store_operation, or WORKER_STORE_PROBE */
+	uint32_t operation; /* enum store_operation */
 	uint32_t condition; /* enum store_condition */
 	uint64_t size;
 	uint32_t object; /* 0 or 1 */
 	uint32_t ms;     /* limit of the whole; not 0 */
-	/* [0-9a-z./-], relative, no component empty or beginning with '.'; empty: of a probe */
+	/* [0-9a-z./-], relative, no component empty or beginning with '.' */
 	char name[WORKER_STORE_NAME];
 	char etag[WORKER_STORE_ETAG]; /* printable ASCII; not empty if that is the condition */
 };
@@ -336,7 +332,6 @@ struct worker_cancel {
 /* The first byte of the answer has come; to WORKER_IDENTIFY, that the file has. */
 struct worker_begun {
 	struct worker_header head;
-	uint64_t size; /* of the whole answer, if it is known; else 0 */
 };
 
 /* struct store_reply. */

@@ -16,20 +16,8 @@
 #include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 #include "store/client/lease.h"
-#include "store/client/store_call.h"
+#include "work/worker/worker.h"
 #include "gsym/base/vec.h"
-
-/* Polls that do not wait, of all threads. */
-static atomic_uint hurried;
-
-int __real_poll(struct pollfd *fds, nfds_t n, int ms);
-int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
-
-int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
-{
-	atomic_fetch_add(&hurried, !ms);
-	return __real_poll(fds, n, ms);
-}
 
 static bool has_no_threads;
 
@@ -44,21 +32,16 @@ int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*ru
 /* A store whose process runs, and is stopped now. */
 static pid_t open_stopped(struct fixture *f)
 {
-	struct store_abilities known;
 	fixture_open(f);
-	do {
-		assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
-		store_abilities(f->store, &known);
-	} while (!known.is_known);
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
 	pid_t pid = store_process();
 	stop_process(pid);
 	return pid;
 }
 
-static struct store_call *begin(struct store *store, int fd, unsigned ms)
+static struct store_call *begin(struct store *store, int fd)
 {
-	const struct store_request request = {
-		.operation = STORE_GET, .name = "x", .fd = fd, .size = 100, .ms = ms};
+	const struct store_request request = {.operation = STORE_GET, .name = "x", .fd = fd, .size = 100};
 	int err = 0;
 	struct store_call *ret = store_start(store, &request, &err);
 	assert_int_equal(err, 0);
@@ -79,7 +62,7 @@ static void begin_and_send(struct store *store, int fd, struct store_call **ret,
 {
 	const unsigned before = count_descriptors();
 	for (unsigned i = 0; i < n; i++)
-		ret[i] = begin(store, fd, 0);
+		ret[i] = begin(store, fd);
 	while (count_descriptors() > before + n) /* each keeps the one that is to be waited for */
 		poll(NULL, 0, 1);
 }
@@ -172,7 +155,7 @@ TEST(stopped)
 	struct store_reply reply;
 	int fd = file_of("", 0);
 	pid_t pid = open_stopped(&f);
-	struct store_call *late = begin(f.store, fd, 100), *left = begin(f.store, fd, 0);
+	struct store_call *late = begin(f.store, fd), *left = begin(f.store, fd);
 	assert_false(store_wait(left, monotonic_ms() + 10, &reply)); /* a caller may wait as it likes */
 	store_call_end(left);
 	assert_int_equal(result(late), -ETIMEDOUT);
@@ -183,33 +166,13 @@ TEST(stopped)
 			 2);
 	assert_int_equal(kill(pid, 0), 0);
 	/* It waits until the process that owes an answer is killed, and another one has started. */
-	struct store_call *next = begin(f.store, fd, 0);
+	struct store_call *next = begin(f.store, fd);
 	int err = result(next);
 	if (err && err != -ETIMEDOUT)
 		fail_msg("%s", strerror(-err));
 	while (get(f.store, "x", 100, fd, NULL) != 0)
 		poll(NULL, 0, 10); /* on a slow machine the breaker has opened meanwhile */
 	assert_true(store_process() != pid);
-	close(fd);
-	fixture_close(&f);
-}
-
-/* Requests that are not sent yet end in their time; until then their thread sleeps. */
-TEST(queued)
-{
-	struct fixture f;
-	struct store_call *sent[WORKER_STORE_TRANSFERS], *late[3];
-	int fd = file_of("", 0);
-	open_stopped(&f);
-	begin_and_send(f.store, fd, sent, ARRAY_SIZE(sent));
-	atomic_store(&hurried, 0);
-	for (unsigned i = 0; i < ARRAY_SIZE(late); i++)
-		late[i] = begin(f.store, fd, 300 - 100 * i);
-	for (unsigned i = ARRAY_SIZE(late); i-- > 0;)
-		assert_int_equal(result(late[i]), -ETIMEDOUT);
-	assert_in_range(atomic_load(&hurried), 0, 30);
-	for (size_t i = 0; i < ARRAY_SIZE(sent); i++)
-		store_call_end(sent[i]);
 	close(fd);
 	fixture_close(&f);
 }
@@ -223,7 +186,7 @@ TEST(closes)
 	int fd = file_of("", 0);
 	open_stopped(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		calls[i] = begin(f.store, fd, 0);
+		calls[i] = begin(f.store, fd);
 	store_close(f.store);
 	f.store = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
@@ -243,7 +206,7 @@ TEST(queue)
 	int err = 0, fd = file_of("", 0);
 	pid_t pid = open_stopped(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		calls[i] = begin(f.store, fd, 0);
+		calls[i] = begin(f.store, fd);
 	const struct store_request request = {.operation = STORE_HEAD, .name = "x"};
 	assert_null(store_start(f.store, &request, &err));
 	assert_int_equal(err, -EBUSY);
@@ -301,37 +264,17 @@ TEST(overdue_together)
 	fixture_close(&f);
 }
 
-/* A server that answers others in time is not too slow, but has much to do. */
-TEST(busy)
-{
-	struct store store = {.prompt = 0};
-	struct flight early = {.sent = 1000}, next = {.sent = 1000 + STORE_OVERDUE_MS};
-	mutex_init(&store.lock, LOCK_STORE);
-	mutex_lock(&store.lock);
-	store.prompt = 1001;
-	assert_false(store_is_too_slow(&store, &early, 1000 + STORE_OVERDUE_MS));
-	assert_true(store_is_too_slow(&store, &early, 1001 + STORE_OVERDUE_MS));
-	assert_false(store_is_too_slow(&store, &early, 1002 + STORE_OVERDUE_MS));
-	assert_false(store_is_too_slow(&store, &next, 1000 + 2 * STORE_OVERDUE_MS)); /* sent before that */
-	next.sent = 1001 + STORE_OVERDUE_MS;
-	assert_true(store_is_too_slow(&store, &next, 1001 + 2 * STORE_OVERDUE_MS));
-	mutex_unlock(&store.lock);
-	mutex_destroy(&store.lock);
-}
-
-/* Started before the first request, so that this waits for neither the process nor what it finds out. */
+/* Started before the first request, so that this does not wait for the process. */
 TEST(prepared)
 {
 	struct fixture f;
-	struct store_abilities can = {.is_known = false};
+	pid_t found;
 	fixture_open(&f);
 	store_prepare(f.store);
-	for (int64_t until = monotonic_ms() + SOON_MS; !can.is_known; poll(NULL, 0, 1)) {
+	for (int64_t until = monotonic_ms() + SOON_MS; !children(&found, 1); poll(NULL, 0, 1))
 		assert_true(monotonic_ms() < until);
-		store_abilities(f.store, &can);
-	}
-	assert_true(can.has_leases);
 	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	assert_int_equal(store_process(), found);
 	fixture_close(&f);
 }
 

@@ -195,8 +195,7 @@ static int tear_down(void **state)
 
 static struct store_call *begin_get(struct store *store, const char *name, int fd)
 {
-	const struct store_request request = {
-		.operation = STORE_GET, .name = name, .fd = fd, .size = 100, .ms = 100};
+	const struct store_request request = {.operation = STORE_GET, .name = name, .fd = fd, .size = 100};
 	int err;
 	struct store_call *ret = store_start(store, &request, &err);
 	assert_non_null(ret);

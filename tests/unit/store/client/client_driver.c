@@ -1,13 +1,10 @@
 /*
  * Runs requests by the client of a store and its real process, for tests against servers: what it takes and
- * prints is that of engine_driver.c, and the gsym program is $GSYM_PROGRAM. "probe" waits until the client
- * knows what the server can do, or that nothing may be written. Of the limits, only --whole means
- * something here.
+ * prints is that of engine_driver.c, and the gsym program is $GSYM_PROGRAM. There are no limits.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +22,12 @@ static struct {
 	enum store_condition condition;
 	const char *etag;
 	uint64_t max;
-	unsigned whole, cancel;
 } settings = {.max = 1 << 20};
 
 static const struct option long_options[] = {
-	{"absent", 0, NULL, 'a'}, {"match", 1, NULL, 'm'},  {"max", 1, NULL, 'x'}, {"bearer", 1, NULL, 'b'},
-	{"netrc", 1, NULL, 'n'},  {"cert", 1, NULL, 'c'},   {"key", 1, NULL, 'k'}, {"ca", 1, NULL, 'C'},
-	{"whole", 1, NULL, 'w'},  {"cancel", 1, NULL, 'e'}, {NULL, 0, NULL, 0},
+	{"absent", 0, NULL, 'a'}, {"match", 1, NULL, 'm'}, {"max", 1, NULL, 'x'},
+	{"bearer", 1, NULL, 'b'}, {"netrc", 1, NULL, 'n'}, {"cert", 1, NULL, 'c'},
+	{"key", 1, NULL, 'k'},    {"ca", 1, NULL, 'C'},    {NULL, 0, NULL, 0},
 };
 
 static void parse(int argc, char **argv)
@@ -47,8 +43,6 @@ static void parse(int argc, char **argv)
 		case 'c': settings.options.cert_file = optarg; break;
 		case 'k': settings.options.key_file = optarg; break;
 		case 'C': settings.options.ca_file = optarg; break;
-		case 'w': settings.whole = (unsigned)atoi(optarg); break;
-		case 'e': settings.cancel = (unsigned)atoi(optarg); break;
 		default: exit(2);
 		}
 	}
@@ -70,25 +64,6 @@ static void print_reply(const struct store_reply *reply, bool begun)
 	       (long long)reply->now, (long long)reply->modified, reply->etag, begun, reply->text);
 }
 
-static void probe(struct store *store)
-{
-	const struct store_request request = {.operation = STORE_HEAD, .name = "none"};
-	struct store_abilities known;
-	struct store_reply reply;
-	const int64_t until = monotonic_ms() + HANG_MS;
-	do {
-		store_do(store, &request, HANG_MS, &reply);
-		store_abilities(store, &known);
-		if (reply.err == -ENETDOWN) /* at once, since the server is not asked for a while */
-			poll(NULL, 0, 20);
-		if (monotonic_ms() >= until)
-			exit(3);
-	} while (!known.is_known && !known.is_read_only);
-	reply = (struct store_reply){.err = known.is_read_only ? -EACCES : 0};
-	printf("probe %d\n", known.has_leases);
-	print_reply(&reply, false);
-}
-
 static void set_file(struct store_request *request, const char *path)
 {
 	struct stat st;
@@ -101,20 +76,14 @@ static void set_file(struct store_request *request, const char *path)
 
 static void run_once(struct store *store, char **args)
 {
-	struct store_request request = {
-		.condition = settings.condition, .etag = settings.etag, .fd = -1, .ms = settings.whole};
+	struct store_request request = {.condition = settings.condition, .etag = settings.etag, .fd = -1};
 	struct store_reply reply = {.err = 0};
-	if (strcmp(args[0], "probe") == 0) {
-		probe(store);
-		return;
-	}
 	request.operation = find_operation(args[0]);
 	request.name = args[1];
 	if (args[2])
 		set_file(&request, args[2]);
 	struct store_call *call = store_start(store, &request, &reply.err);
-	int64_t until = monotonic_ms() + (settings.cancel ? settings.cancel : HANG_MS);
-	if (call && !store_wait(call, until, &reply))
+	if (call && !store_wait(call, monotonic_ms() + HANG_MS, &reply))
 		reply.err = -ECANCELED;
 	print_reply(&reply, !reply.err && request.operation == STORE_GET);
 	store_call_end(call);

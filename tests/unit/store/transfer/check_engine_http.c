@@ -14,6 +14,8 @@
 
 enum { BEARER_MAX = 16 * 1024 };
 
+#define IF_ABSENT "PUT a <abc>; If-None-Match: *"
+
 static bool is_stdin;  /* the next file gets its number */
 static int open_error; /* of the bearer file; 0: none */
 
@@ -53,6 +55,8 @@ static void open_with(const struct store_options *options)
 static void open_one(void)
 {
 	open_with(&(const struct store_options){.address = "http://h/s//"});
+	/* Conditions are known to hold. */
+	run_row(&(const struct transfer_row){{PUT("a"), ABSENT}, {{IF_ABSENT, 412}}, {-EEXIST}});
 }
 
 /* ---- Reading ---- */
@@ -173,56 +177,45 @@ TEST(deleting)
 	close_engine();
 }
 
-/* ---- Probes ---- */
+/* ---- Conditions ---- */
 
-#define TRY_ABSENT "PUT " PROBE " <>; If-None-Match: *"
-#define TRY_MATCH  "PUT " PROBE " <>; If-Match: \"00000000000000000000000000000000\""
-#define MADE                                     \
-	{                                        \
-		TRY_ABSENT, 201, .etag = "\"e\"" \
-	}
-#define REMOVE                                  \
-	{                                       \
-		"DELETE " PROBE, 204, .now = 99 \
+#define NO_CONDITIONS                                                   \
+	{                                                               \
+		-EOPNOTSUPP, .text = "the server ignores If-None-Match" \
 	}
 
-/* Conditions are of use only if both hold. */
-TEST(probing)
+/* What is written first is written twice, to see whether the second is refused. */
+TEST(conditions)
 {
 	static const struct {
-		struct scripted script[SCRIPT_MAX];
-		int want;
-		const char *text;
+		struct transfer_row rows[3];
 	} table[] = {
-		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, 412}, REMOVE}, 1, ""},
-		{{{TRY_ABSENT, 409},
-		  {"MKCOL gsymfs1/", 201},
-		  MADE,
-		  {TRY_ABSENT, 412},
-		  {TRY_MATCH, 412},
-		  REMOVE},
-		 1,
-		 "HTTP 409, conflict"},
-		{{MADE, MADE, REMOVE}, 0, ""},
-		{{MADE, {TRY_ABSENT, 501}, REMOVE}, 0, "HTTP 501, not implemented"},
-		{{{TRY_ABSENT, 400}, REMOVE}, 0, "HTTP 400"},
-		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, 201, .etag = "\"f\""}, REMOVE}, 0, ""},
-		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, 501}, REMOVE}, 0, "HTTP 501, not implemented"},
-		{{MADE, {TRY_ABSENT, 412}, {TRY_MATCH, .err = -ETIMEDOUT}, REMOVE}, -ETIMEDOUT, "no answer"},
-		{{{TRY_ABSENT, 403}, REMOVE}, -EACCES, "HTTP 403, not permitted"},
-		{{MADE, {TRY_ABSENT, .err = -ETIMEDOUT}, {"DELETE " PROBE, 403}}, -ETIMEDOUT, "no answer"},
+		{{{{PUT("a"), ABSENT}, {{IF_ABSENT, 201, .etag = "e"}, {IF_ABSENT, 412}}, {.etag = "e"}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 201, .etag = "f"}}, {.etag = "f"}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 412}}, {-EEXIST}}}},
+		{{{{PUT("a"), ABSENT}, {{IF_ABSENT, 412}}, {-EEXIST}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 201}}, {0}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 201}}, {0}}}},
+		{{{{PUT("a"), ABSENT},
+		   {{IF_ABSENT, 201}, {IF_ABSENT, 201}, {"DELETE a", 204}},
+		   NO_CONDITIONS},
+		  {{PUT("a"), ABSENT}, {{NULL}}, NO_CONDITIONS},
+		  {{PUT("a")}, {{"PUT a <abc>", 201}}, {0}}}},
+		/* What says nothing is tried again. */
+		{{{{PUT("a"), ABSENT}, {{IF_ABSENT, .err = -ETIMEDOUT}}, {-ETIMEDOUT, .text = "no answer"}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 201}, {IF_ABSENT, .err = -ETIMEDOUT}}, {0}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 201}, {IF_ABSENT, 412}}, {0}}}},
+		{{{{PUT("a"), ABSENT},
+		   {{IF_ABSENT, 501}},
+		   {-EOPNOTSUPP, .text = "HTTP 501, not implemented"}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 403}}, {-EACCES, .text = "HTTP 403, not permitted"}},
+		  {{PUT("a"), ABSENT}, {{IF_ABSENT, 412}}, {-EEXIST}}}},
 	};
-	open_one();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		probe_engine(table[i].script, table[i].want);
-		if (table[i].want != 1)
-			assert_string_equal(probed.text, table[i].text);
-		assert_int_equal(probed.now, 0); /* nothing is said of the end of its object */
+		open_with(&(const struct store_options){.address = "http://h/s//"});
+		RUN_ROWS(table[i].rows);
+		close_engine();
 	}
-	has_no_random = true;
-	probe_engine(NULL, -ENOSYS);
-	has_no_random = false;
-	close_engine();
 }
 
 /* ---- Secrets ---- */
@@ -302,22 +295,16 @@ TEST(token_at_0)
 	close_engine();
 }
 
-/* It is read anew each time, and for a probe. */
+/* It is read anew each time. */
 TEST(token_files)
 {
-	static const struct scripted script[] = {
-		{"PUT " PROBE " <>; If-None-Match: *; Authorization: Bearer t", .err = -ETIMEDOUT},
-		{"DELETE " PROBE "; Authorization: Bearer t", 204},
-		{NULL}};
 	const struct transfer_row head = {{HEAD("a")}, {{"HEAD a; Authorization: Bearer t", 200}}, {0}};
 	open_with(&(const struct store_options){.address = "http://h/s", .bearer_file = bearer});
 	unlink(bearer);
 	run_row(&(const struct transfer_row){
 		{HEAD("a")}, {{NULL}}, {-EACCES, .text = UNREADABLE "No such file or directory"}});
-	probe_engine(NULL, -EACCES);
 	write_bearer("t", 1);
 	run_row(&head);
-	probe_engine(script, -ETIMEDOUT);
 	unlink(bearer);
 	assert_int_equal(mkdir(bearer, 0700), 0);
 	run_row(&(const struct transfer_row){
@@ -327,7 +314,6 @@ TEST(token_files)
 	open_error = EMFILE;
 	run_row(&(const struct transfer_row){
 		{HEAD("a")}, {{NULL}}, {-EMFILE, .text = UNREADABLE "Too many open files"}});
-	probe_engine(NULL, -EMFILE);
 	open_error = EIO;
 	run_row(&(const struct transfer_row){
 		{HEAD("a")}, {{NULL}}, {-EIO, .text = UNREADABLE "Input/output error"}});

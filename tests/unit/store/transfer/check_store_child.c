@@ -215,7 +215,7 @@ TEST(no_store)
 
 /* ---- Requests ---- */
 
-#define LIMITS "1000 2000 10000 4321, goes on"
+#define LIMITS "1000 20000 4321, goes on"
 
 TEST(transfers)
 {
@@ -224,17 +224,11 @@ TEST(transfers)
 		const char *name;
 		bool has_file;
 		const char *want;
-		uint64_t size;
-		int error;
 	} table[] = {
 		{STORE_GET, "tell", true, "0 0 'tell' '' file 17, " LIMITS},
 		{STORE_HEAD, "tell", false, "1 0 'tell' '' no 17, " LIMITS},
 		{STORE_PUT, "tell", true, "2 0 'tell' '' file 17, " LIMITS},
 		{STORE_DELETE, "tell", false, "3 0 'tell' '' no 17, " LIMITS},
-		/* A probe writes. */
-		{WORKER_STORE_PROBE, "yes", false, "2 0 'yes' '' no 17, " LIMITS, 1},
-		{WORKER_STORE_PROBE, "no", false, "2 0 'no' '' no 17, " LIMITS, 0},
-		{WORKER_STORE_PROBE, "tell", false, "2 0 'tell' '' no 17, " LIMITS, 0, EIO},
 	};
 	begin();
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -242,13 +236,10 @@ TEST(transfers)
 		struct worker_reply reply = ask(table[i].operation, table[i].name, fd);
 		close(fd);
 		assert_string_equal(reply.text, table[i].want);
-		assert_int_equal(reply.error, table[i].error);
-		assert_int_equal(reply.size, table[i].size);
+		assert_int_equal(reply.error, 0);
 		if (other >= 0)
 			expect_closed(other);
 	}
-	/* One thread served them all. */
-	assert_int_equal(ask(STORE_HEAD, "threads", -1).size, 1);
 	expect_end(0);
 }
 
@@ -262,8 +253,7 @@ TEST(conditions)
 				   .etag = "\"tag\""};
 	begin();
 	assert_int_equal(worker_send(served.sock, &m.head, WORKER_REQUEST, -1), 0);
-	assert_string_equal(receive_reply(SERIAL).text,
-			    "3 2 'tell' '\"tag\"' no 0, 1000 2000 10000 1, goes on");
+	assert_string_equal(receive_reply(SERIAL).text, "3 2 'tell' '\"tag\"' no 0, 1000 20000 1, goes on");
 	expect_end(0);
 }
 
@@ -279,7 +269,6 @@ TEST(replies)
 	assert_int_equal(worker_receive(served.sock, &msg, NULL), 1);
 	assert_int_equal(msg.head.type, WORKER_BEGUN);
 	assert_int_equal(msg.head.serial, SERIAL);
-	assert_int_equal(msg.begun.size, 123);
 	reply = receive_reply(SERIAL);
 	assert_int_equal(reply.error, 0);
 	assert_int_equal(reply.size, 456);
@@ -302,41 +291,6 @@ TEST(tags)
 	for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
 		assert_int_equal(strlen(ask(STORE_HEAD, lengths[i], -1).etag), atoi(lengths[i] + 5));
 	assert_string_equal(ask(STORE_HEAD, "long/128", -1).etag, "");
-	expect_end(0);
-}
-
-/* Of what was received as an object its records are checked. */
-TEST(objects)
-{
-	static const struct {
-		const char *name;
-		unsigned operation, object;
-		int error;
-		uint64_t size;
-		size_t text; /* its length */
-	} table[] = {
-		{"object/5", STORE_GET, 1, 0, 50, 8},       {"object/5", STORE_GET, 0, 0, 5, 8},
-		{"object/5", STORE_PUT, 1, 0, 5, 8},        {"object/1", STORE_GET, 1, EBADMSG, 1, 7},
-		{"object/1", STORE_GET, 0, 0, 1, 8},        {"object/2", STORE_GET, 1, EFBIG, 2, 255},
-		{"fails", STORE_GET, 1, EREMOTEIO, 3, 255},
-	};
-	begin();
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct worker_request m = {.head.serial = SERIAL + i,
-					   .operation = table[i].operation,
-					   .object = table[i].object,
-					   .size = REQUEST_SIZE,
-					   .ms = 1};
-		int other, fd = make_file(&other);
-		strcpy(m.name, table[i].name);
-		assert_int_equal(worker_send(served.sock, &m.head, WORKER_REQUEST, fd), 0);
-		close(fd);
-		struct worker_reply reply = receive_reply(SERIAL + i);
-		assert_int_equal(reply.error, table[i].error);
-		assert_int_equal(reply.size, table[i].size);
-		assert_int_equal(strlen(reply.text), table[i].text);
-		expect_closed(other);
-	}
 	expect_end(0);
 }
 
@@ -382,8 +336,6 @@ TEST(several)
 		unsigned i = round % WORKER_STORE_TRANSFERS;
 		let_go(i);
 		expect_outcome(i, 0);
-		if (round == 0)
-			assert_int_equal(ask(STORE_HEAD, "threads", -1).size, WORKER_STORE_TRANSFERS);
 		begin_held(i);
 	}
 	/* A client that sends one more violates the protocol; it is told. */
@@ -435,7 +387,6 @@ TEST(no_thread)
 	assert_int_equal(ask(STORE_HEAD, "threads", -1).size, 3);
 	let_go(0);
 	expect_outcome(0, 0);
-	assert_int_equal(ask(STORE_HEAD, "threads", -1).size, 3);
 	expect_end(0);
 }
 
@@ -500,7 +451,7 @@ TEST(wrong_messages)
 TEST(first_descriptor)
 {
 	with.no_stdin = true;
-	with.fails_at = 2;
+	with.fails_at = 4;
 	begin();
 	for (unsigned round = 0; round < 2; round++) {
 		int other, fd = make_file(&other);
@@ -509,7 +460,7 @@ TEST(first_descriptor)
 		close(fd);
 		expect_closed(other);
 	}
-	send_request(SERIAL, STORE_DELETE, "hold", -1); /* all that it needs is a thread */
+	send_request(SERIAL, STORE_DELETE, "hold", -1); /* the third thread */
 	expect_begun(SERIAL);
 	int other, fd = make_file(&other);
 	assert_int_equal(ask(STORE_GET, "tell", fd).error, EBUSY);

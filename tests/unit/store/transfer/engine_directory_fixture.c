@@ -13,7 +13,6 @@ enum { FILE_MIN = 20, RECEIVED_MAX = 1 << 20 };
 void *engine;
 atomic_bool is_canceled;
 unsigned n_begun;
-uint64_t begun_size;
 
 static const struct trial *running;
 static int file = -1; /* of the transfer */
@@ -75,8 +74,8 @@ static int make_file(const char *bytes, size_t size)
 
 static void begun(const struct transfer *transfer)
 {
+	(void)transfer;
 	n_begun++;
-	begun_size = transfer->reply.size;
 	if (running->at_begin)
 		running->at_begin();
 }
@@ -98,7 +97,7 @@ const struct store_reply *run_trial(const struct trial *trial, int want)
 				     .fd = file,
 				     .size = is_put ? (trial->size ? trial->size : n_bytes)
 						    : (trial->most ? trial->most : RECEIVED_MAX),
-				     .limits = {1, 1, 1, WHOLE_MS},
+				     .limits = {1, 1, WHOLE_MS},
 				     .canceled = &is_canceled,
 				     .begun = begun};
 	n_begun = 0;

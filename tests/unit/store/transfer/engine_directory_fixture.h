@@ -14,7 +14,6 @@ enum {
 extern void *engine;
 extern atomic_bool is_canceled;
 extern unsigned n_begun; /* of the last transfer, and the size that it said */
-extern uint64_t begun_size;
 
 /*
  * For cmocka: the engine of a new directory; with the number 0 for the directory, or for other files that are

@@ -3,12 +3,12 @@
  *
  *	engine_driver [OPTION...] ADDRESS OPERATION [-- OPERATION...]
  *
- * with the operations get NAME FILE, head NAME, put NAME FILE, delete NAME, probe
+ * with the operations get NAME FILE, head NAME, put NAME FILE, delete NAME
  *
  * and the options --absent, --match=ETAG, --max=BYTES, --bearer=FILE, --netrc=FILE,
- * --cert=FILE, --key=FILE, --ca=FILE, limits --connect=MS --first=MS --stall=MS --whole=MS, and
+ * --cert=FILE, --key=FILE, --ca=FILE, limits --connect=MS --stall=MS --whole=MS, and
  * --cancel=MS after which transfers are canceled; --threads=N does all by so many at once. Prints lines
- * "err NAME", "size N", "now N", "modified N", "etag TEXT", "begun N", "text TEXT"; for probe "probe N".
+ * "err NAME", "size N", "now N", "modified N", "etag TEXT", "begun N", "text TEXT".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include "store/client/store_address.h"
 #include "store/transfer/engine.h"
 #include "gsym/base/vec.h"
+#include "work/worker/worker.h"
 #include "tests/unit/times_slower.h"
 
 static struct {
@@ -33,7 +34,7 @@ static struct {
 	uint64_t max;
 	unsigned cancel, threads;
 } settings = {
-	.limits = {60000, 60000, 60000, 60000}, /* for a busy machine: tests of a limit set theirs */
+	.limits = {60000, 60000, 60000}, /* for a busy machine: tests of a limit set theirs */
 	.max = 1 << 20,
 	.threads = 1,
 };
@@ -64,33 +65,24 @@ enum {
 	OPTION_KEY,
 	OPTION_CA,
 	OPTION_CONNECT,
-	OPTION_FIRST,
 	OPTION_STALL,
 	OPTION_WHOLE,
 	OPTION_CANCEL,
 	OPTION_THREADS,
 };
-static const struct option long_options[] = {{"absent", 0, NULL, OPTION_ABSENT},
-					     {"match", 1, NULL, OPTION_MATCH},
-					     {"max", 1, NULL, OPTION_MAX},
-					     {"bearer", 1, NULL, OPTION_BEARER},
-					     {"netrc", 1, NULL, OPTION_NETRC},
-					     {"cert", 1, NULL, OPTION_CERT},
-					     {"key", 1, NULL, OPTION_KEY},
-					     {"ca", 1, NULL, OPTION_CA},
-					     {"connect", 1, NULL, OPTION_CONNECT},
-					     {"first", 1, NULL, OPTION_FIRST},
-					     {"stall", 1, NULL, OPTION_STALL},
-					     {"whole", 1, NULL, OPTION_WHOLE},
-					     {"cancel", 1, NULL, OPTION_CANCEL},
-					     {"threads", 1, NULL, OPTION_THREADS},
-					     {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+	{"absent", 0, NULL, OPTION_ABSENT},   {"match", 1, NULL, OPTION_MATCH},
+	{"max", 1, NULL, OPTION_MAX},         {"bearer", 1, NULL, OPTION_BEARER},
+	{"netrc", 1, NULL, OPTION_NETRC},     {"cert", 1, NULL, OPTION_CERT},
+	{"key", 1, NULL, OPTION_KEY},         {"ca", 1, NULL, OPTION_CA},
+	{"connect", 1, NULL, OPTION_CONNECT}, {"stall", 1, NULL, OPTION_STALL},
+	{"whole", 1, NULL, OPTION_WHOLE},     {"cancel", 1, NULL, OPTION_CANCEL},
+	{"threads", 1, NULL, OPTION_THREADS}, {NULL, 0, NULL, 0}};
 
 static void set_limit(int option)
 {
-	unsigned *const to[] = {&settings.limits.connect, &settings.limits.first_byte,
-				&settings.limits.stall,   &settings.limits.whole,
-				&settings.cancel,         &settings.threads};
+	unsigned *const to[] = {&settings.limits.connect, &settings.limits.stall, &settings.limits.whole,
+				&settings.cancel, &settings.threads};
 	*to[option - OPTION_CONNECT] = (unsigned)strtoul(optarg, NULL, 10);
 }
 
@@ -98,7 +90,7 @@ static void set_limit(int option)
 static void stretch_limits(void)
 {
 	struct transfer_limits *l = &settings.limits;
-	unsigned *const limits[] = {&l->connect, &l->first_byte, &l->stall, &l->whole};
+	unsigned *const limits[] = {&l->connect, &l->stall, &l->whole};
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		*limits[i] *= times_slower();
 }
@@ -164,7 +156,14 @@ static void set_file_of(struct transfer *transfer, const char *path)
 	transfer->size = is_put ? (uint64_t)st.st_size : settings.max;
 }
 
-static int run_once(const struct engine_type *type, void *engine, char **args)
+struct work {
+	const struct engine_type *type;
+	void *engine;
+	char **args; /* after the address, of several operations with "--" between them */
+	atomic_uint n_threads;
+};
+
+static void run_once(const struct work *work, unsigned slot, char **args)
 {
 	unsigned n_begun = 0;
 	struct transfer transfer = {.condition = settings.condition,
@@ -173,40 +172,29 @@ static int run_once(const struct engine_type *type, void *engine, char **args)
 				    .limits = settings.limits,
 				    .canceled = &canceled,
 				    .begun = count_begun,
-				    .user = &n_begun};
-	if (strcmp(args[0], "probe") == 0) {
-		int ret = type->probe(engine, &transfer);
-		printf("probe %d\n", ret < 0 ? -1 : ret);
-		print_reply(&transfer.reply, ret < 0 ? ret : 0, n_begun);
-		return 0;
-	}
+				    .user = &n_begun,
+				    .slot = slot};
 	transfer.operation = find_operation(args[0]);
 	transfer.name = args[1];
 	if (args[2])
 		set_file_of(&transfer, args[2]);
-	int err = type->run(engine, &transfer);
+	int err = work->type->run(work->engine, &transfer);
 	print_reply(&transfer.reply, err, n_begun);
 	if (transfer.fd >= 0)
 		close(transfer.fd);
-	return 0;
 }
-
-struct work {
-	const struct engine_type *type;
-	void *engine;
-	char **args; /* after the address, of several operations with "--" between them */
-};
 
 static void *run_all(void *user)
 {
-	const struct work *work = user;
+	struct work *work = user;
+	const unsigned slot = atomic_fetch_add(&work->n_threads, 1);
 	for (char **args = work->args; *args;) {
 		char *operation[4] = {NULL};
 		size_t n = 0;
 		for (; *args && strcmp(*args, "--") != 0; args++)
 			if (n < 3)
 				operation[n++] = *args;
-		run_once(work->type, work->engine, operation);
+		run_once(work, slot, operation);
 		args += *args != NULL;
 	}
 	return NULL;
@@ -214,7 +202,7 @@ static void *run_all(void *user)
 
 static void run_threads(struct work *work)
 {
-	pthread_t threads[16];
+	pthread_t threads[WORKER_STORE_TRANSFERS];
 	unsigned n = 0;
 	while (n < settings.threads && n < ARRAY_SIZE(threads) &&
 	       pthread_create(&threads[n], NULL, run_all, work) == 0)
@@ -243,7 +231,7 @@ int main(int argc, char **argv)
 	}
 	if (settings.cancel && pthread_create(&thread, NULL, cancel_later, NULL) == 0)
 		pthread_detach(thread);
-	run_threads(&(struct work){type, engine, argv + optind + 1});
+	run_threads(&(struct work){type, engine, argv + optind + 1, 0});
 	type->close(engine);
 	return 0;
 }

@@ -5,12 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/transfer/s3_credentials.h"
 #include "store/client/sodium.h"
 #include "gsym/base/diag.h"
 
-int credentials_err;
-const char *session_token;
 bool has_no_sodium;
 
 const struct sodium *__real_sodium_library(struct gsym_diag *diag);
@@ -24,18 +21,15 @@ const struct sodium *__wrap_sodium_library(struct gsym_diag *diag)
 	return NULL;
 }
 
-int s3_credentials_read(struct s3_credentials *ret)
-{
-	snprintf(ret->key, sizeof(ret->key), "key");
-	snprintf(ret->secret, sizeof(ret->secret), "secret");
-	snprintf(ret->token, sizeof(ret->token), "%s", session_token ? session_token : "");
-	return credentials_err;
-}
-
 void set_environment(const char *const *variables)
 {
-	static const char *const names[] = {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3",
-					    "AWS_ENDPOINT_URL"};
+	static const char *const names[] = {"AWS_REGION",
+					    "AWS_DEFAULT_REGION",
+					    "AWS_ENDPOINT_URL_S3",
+					    "AWS_ENDPOINT_URL",
+					    "AWS_SESSION_TOKEN",
+					    "HOME",
+					    "AWS_SHARED_CREDENTIALS_FILE"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		unsetenv(names[i]);
 	for (; *variables; variables++) {
@@ -44,6 +38,8 @@ void set_environment(const char *const *variables)
 		snprintf(name, sizeof(name), "%.*s", (int)n, *variables);
 		setenv(name, *variables + n + 1, 1);
 	}
+	setenv("AWS_ACCESS_KEY_ID", "key", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
 }
 
 void open_bucket(void)

@@ -1,5 +1,5 @@
 /*
- * s3_fixture.h - scripted_server.h for buckets of S3, with credentials that are made up. Linked with --wrap
+ * s3_fixture.h - scripted_server.h for buckets of S3, with credentials in the environment. Linked with --wrap
  * of sodium_library(), too.
  */
 #ifndef TESTS_S3_FIXTURE_H
@@ -13,14 +13,12 @@
 #define DIGEST_OF_ABC DIGEST "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 #define BODY_OF_ABC   " <abc>" DIGEST_OF_ABC
 
-extern int credentials_err;
-extern const char *session_token; /* NULL: none */
 extern bool has_no_sodium;
 
 /* Opens s3://bucket/p at http://h/s/. */
 void open_bucket(void);
 
-/* Sets variables of the environment, "NAME=VALUE" until NULL, and unsets others that matter. */
+/* Sets keys and variables of the environment, "NAME=VALUE" until NULL, and unsets others that matter. */
 void set_environment(const char *const *variables);
 
 #endif

@@ -163,7 +163,6 @@ int http_exchange(struct http_task *task, const struct http_request *request, st
 	server.max = request->max;
 	const struct scripted *answer = server.next++;
 	*ret = (struct http_answer){.status = answer->status,
-				    .has_length = true,
 				    .length = answer->length,
 				    .now = answer->now,
 				    .modified = answer->modified};
@@ -180,21 +179,11 @@ int http_exchange(struct http_task *task, const struct http_request *request, st
 
 /* ---- The machine ---- */
 
-bool has_no_random;
 const char *secret;
 unsigned n_wiped;
 
-ssize_t __wrap_getrandom(void *to, size_t size, unsigned flags);
 void __wrap_explicit_bzero(void *p, size_t size);
 void __wrap___explicit_bzero_chk(void *p, size_t size, size_t size_of_object);
-
-ssize_t __wrap_getrandom(void *to, size_t size, unsigned flags)
-{
-	(void)flags;
-	memset(to, 0x11, size);
-	errno = ENOSYS;
-	return has_no_random ? -1 : (ssize_t)size;
-}
 
 void __wrap_explicit_bzero(void *p, size_t size)
 {
@@ -294,17 +283,4 @@ void run_row(const struct transfer_row *row)
 	expect_reply(&transfer.reply, &row->want);
 	close_transfer();
 	assert_int_equal(count_open_descriptors(), n_open);
-}
-
-struct store_reply probed;
-
-void probe_engine(const struct scripted *script, int want)
-{
-	struct transfer transfer = {.fd = -1, .size = 77, .canceled = &not_canceled};
-	begin_script(script);
-	assert_int_equal(engine_type->probe(engine, &transfer), want);
-	expect_end();
-	assert_int_equal(transfer.reply.err, want < 0 ? want : 0);
-	assert_null(transfer.name);
-	probed = transfer.reply;
 }

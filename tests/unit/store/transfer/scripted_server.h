@@ -48,10 +48,6 @@ void expect_end(void);
 
 /* ---- The machine ---- */
 
-#define RANDOM "1111111111111111" /* in names */
-#define PROBE  "gsymfs1/probe-" RANDOM
-
-extern bool has_no_random;      /* the call fails with ENOSYS */
 extern const char *secret;      /* that may not stay in memory; NULL: none */
 extern unsigned n_wiped;        /* how often memory that held it was cleared */
 void allow_allocations(long n); /* then one fails */
@@ -83,10 +79,6 @@ void run_row(const struct transfer_row *row);
 		for (size_t i_row = 0; i_row < sizeof(rows) / sizeof(*(rows)); i_row++) \
 			run_row(&(rows)[i_row]);                                        \
 	} while (0)
-
-/* Probes, with that result. */
-void probe_engine(const struct scripted *script, int want);
-extern struct store_reply probed; /* its reply */
 
 /* The parts of transfers. */
 #define GET(n)  .operation = STORE_GET, .name = n

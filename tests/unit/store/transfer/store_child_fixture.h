@@ -24,8 +24,7 @@ extern struct store_child_script {
 
 enum {
 	REQUEST_SIZE = 17, /* of requests for objects */
-	LEAKS = 97,        /* exit statuses of the process beside its own */
-	NOT_CLOSED = 98,
+	NOT_CLOSED = 98,   /* exit statuses of the process beside its own */
 	CLOSED_EARLY = 99,
 };
 
@@ -38,7 +37,6 @@ enum {
  *	hold      goes on until the file is readable, or until it is cancelled
  *	begun     tells that the answer has begun
  *	fails     -EREMOTEIO, with a text as long as can be
- *	object/N  "received": has so many bytes; 1 and 2 are bad objects, others get ten times as large
  *	etag/N    has that tag, see known_etags
  *	long/N    has a tag of so many bytes
  */

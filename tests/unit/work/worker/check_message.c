@@ -262,7 +262,7 @@ TEST(store_messages)
 	take(&cancel, sizeof(cancel));
 	take(&begun, sizeof(begun));
 	memset(endless.ca_file, 'x', sizeof(endless.ca_file));
-	operation.operation = WORKER_STORE_PROBE + 1;
+	operation.operation = WORKER_STORE_DELETE + 1;
 	condition.condition = WORKER_STORE_IF_MATCH + 1;
 	object.object = 2;
 	no_limit.ms = 0;
@@ -471,7 +471,7 @@ TEST(bounds_of_stores)
 		BOUND(worker_store, netrc_file, 1), BOUND(worker_store, cert_file, 1),
 		BOUND(worker_store, key_file, 1),   BOUND(worker_store, ca_file, 1)};
 	struct worker_request request = store_request();
-	static const struct bound asked[] = {BOUND(worker_request, operation, WORKER_STORE_PROBE),
+	static const struct bound asked[] = {BOUND(worker_request, operation, WORKER_STORE_DELETE),
 					     BOUND(worker_request, object, 1)};
 	static const struct bound tags[] = {BOUND(worker_request, name, 1), BOUND(worker_request, etag, 1)};
 	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}};
@@ -491,14 +491,5 @@ TEST(bounds_of_stores)
 			take(&reply, sizeof(reply));
 		else
 			refuse(&reply, sizeof(reply));
-	}
-	/* Only of a probe. */
-	for (uint32_t operation = 0; operation <= WORKER_STORE_PROBE; operation++) {
-		request.operation = operation;
-		request.name[0] = 0;
-		if (operation == WORKER_STORE_PROBE)
-			take(&request, sizeof(request));
-		else
-			refuse(&request, sizeof(request));
 	}
 }
