@@ -99,6 +99,8 @@ static int read_all(struct codeview *cv, unsigned threads)
 {
 	struct cv_source *s = &cv->source;
 	int err = find_known(cv->job.known, &cv->known);
+	if (pdb_of(s->pdb)->modules_cut)
+		warning_count(&cv->warnings, WARN_CV_MODULES, "modules", cv->n_modules);
 	if (!err)
 		err = find_repeated(cv);
 	if (!err)

@@ -321,8 +321,9 @@ static int read_site(struct cv_module_reader *r, struct cursor *c, bool counted)
 	cursor_skip(c, 8); /* parent, end */
 	uint32_t item = cursor_u32(c);
 	cursor_skip(c, counted ? 4 : 0); /* how often profiles met it */
-	bool deep =
-		parent != DROPPED && parent != NO_SITE && r->sites.sites.v[parent].depth == INLINE_DEPTH_MAX;
+	bool deep = r->open && r->depth > CV_SCOPES_MAX;
+	if (parent != DROPPED && parent != NO_SITE)
+		deep = r->sites.sites.v[parent].depth == INLINE_DEPTH_MAX;
 	if (cursor_ok(c) && parent != DROPPED && !deep)
 		return add_site(r, parent, item, (struct span){c->pos, cursor_left(c)});
 	push_scope(r, DROPPED);
@@ -461,25 +462,31 @@ static int keep_result(struct cv_module_reader *r, struct cv_module_result *ret)
 	return kept ? 0 : -ENOMEM;
 }
 
-/* Reads a module from its stream. */
+/* The next @size bytes of a module, of which its stream may have fewer. */
+static struct span take_part(struct cv_module_reader *r, struct cursor *c, uint32_t size, enum warning kind)
+{
+	if (size > cursor_left(c)) {
+		warning_count(&r->warnings, kind, SYMBOLS, cursor_off(c) + cursor_left(c));
+		size = (uint32_t)cursor_left(c);
+	}
+	return (struct span){cursor_take(c, size), size};
+}
+
+/* Reads a module from its stream, which has its symbols, lines in C11, and others. */
 static int read_stream(struct cv_module_reader *r, const struct pdb_module *m, struct span bytes,
 		       uint64_t input)
 {
 	struct cursor c = cursor_new(bytes.data, bytes.size, false);
-	const uint8_t *symbols = cursor_take(&c, m->symbol_bytes);
-	cursor_skip(&c, m->c11_bytes);
-	const uint8_t *c13 = cursor_take(&c, m->c13_bytes);
-	if (!cursor_ok(&c)) {
-		warning_count(&r->warnings, WARN_CV_SYMBOL, SYMBOLS, bytes.size);
-		return -EBADMSG;
-	}
+	struct span symbols = take_part(r, &c, m->symbol_bytes, WARN_CV_SYMBOL);
+	(void)take_part(r, &c, m->c11_bytes, WARN_CV_LINES);
+	struct span c13 = take_part(r, &c, m->c13_bytes, WARN_CV_LINES);
 	if (m->c11_bytes)
 		warning_count(&r->warnings, WARN_CV_C11, NULL, 0);
 	r->budget = budget_of(input);
 	r->lines.names = r->source->strings;
-	int err = cv_lines_read(&r->lines, (struct span){c13, m->c13_bytes}, &r->budget, &r->warnings);
+	int err = cv_lines_read(&r->lines, c13, &r->budget, &r->warnings);
 	if (!err)
-		err = read_symbols(r, (struct span){symbols, m->symbol_bytes});
+		err = read_symbols(r, symbols);
 	return err ? err : offer_unused_lines(r);
 }
 

@@ -292,7 +292,7 @@ struct cv_function {
 	bool has_lines;
 };
 
-enum { CV_SCOPES_MAX = 1024 /* scopes in each other */ };
+enum { CV_SCOPES_MAX = 2 * INLINE_DEPTH_MAX /* scopes in each other: calls and blocks */ };
 
 struct cv_module_reader {
 	struct cv_source *source;

@@ -53,6 +53,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_GO_CALL] = "inlined call of a Go function dropped: damaged tree",
 	[WARN_GO_OUTSIDE] = "inlined call of a Go function cut short: beyond the function",
 	[WARN_GO_LIMIT] = "functions of Go's table left out or cut short: too much for its size",
+	[WARN_CV_MODULES] = "list of modules cut short: damaged",
 	[WARN_CV_TYPES] = "types of a PDB cut short: damaged stream",
 	[WARN_CV_LINES] = "lines of a module cut short: damaged subsection",
 	[WARN_CV_C11] = "lines of a module ignored: in the format of C11",

@@ -5,6 +5,7 @@
 
 What llvm-pdbutil dumps of the same file is the second opinion on what is expected, where it can say.
 """
+from dataclasses import replace
 import pathlib
 import random
 import struct
@@ -17,6 +18,7 @@ from lib import craft_pdb as m, format_test, frames, make_pe, pdbutil, peers  # 
 from lib.format_test import failures, run, show  # noqa: E402
 
 TEXT = 0x1000
+sys.setrecursionlimit(10000)  # of symbols nested in symbols
 SECONDS = 60   # of processor time, which no file here needs
 
 
@@ -188,6 +190,70 @@ def check_counted(gsym):
             got = show(frames.gsym(gsym, f"{path}.gsym", [0x1012])[0])
         if "inlined call without a name: no such item: 1" not in told:
             failures.append(f"no id {number:#x}: {got}: {told}")
+
+
+def told(gsym, what, made, expected, warning):
+    """@expected: address -> frames; @warning: the only one that is told, with its number."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.pdb")
+        path.write_bytes(made.file())
+        done = convert(gsym, path, f"{path}.gsym", "--progress=never")
+        got = {a: show(f) for a, f in zip(expected, frames.gsym(gsym, f"{path}.gsym", list(expected)))} if not done.returncode else {}
+    if f"{warning}, first:" not in done.stderr or "warnings of the input: 1\n" not in done.stderr or got != expected:
+        failures.append(f"{what}: exit {done.returncode}, {got}: {done.stderr}")
+
+
+def check_cut(gsym):
+    """What is before a cut stays, and the cut is told."""
+    lines = {0x1000: ["main /src/a.cc:10"], 0x1010: ["main /src/a.cc:11"]}
+    bare = {0x1000: ["main"], 0x1010: ["main"]}
+    whole = program(more=[m.Module("more.obj", [m.proc("more", 0x40, 0x20)], contribution=(1, 0x40, 0x20))])
+    stream = bytearray(whole.streams()[3])
+    end = 64 + len(whole._modules(lambda data: 9))   # of the list, whose last name gets no NUL
+    stream[end - 4:end] = b"xxxx"
+    told(gsym, "list of modules cut", replace(whole, replace={3: bytes(stream)}), {**lines, 0x1040: []}, "list of modules cut short: damaged: 1")
+    module = whole.modules[0]
+    size = len(module.bytes()[0])
+    for what, members, left, warning in (
+            ("symbols", {"symbol_bytes": size + 1}, bare, "symbol of a module ignored: damaged: "),
+            ("lines of C11", {"c11_bytes": size}, bare, "lines of a module"),
+            ("lines", {"c13_bytes": size}, lines, "lines of a module cut short: damaged subsection: ")):
+        made = program()
+        made.modules[0] = replace(module, **members)
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "x.pdb")
+            path.write_bytes(made.file())
+            done = convert(gsym, path, f"{path}.gsym", "--progress=never")
+            got = {a: show(f) for a, f in zip(left, frames.gsym(gsym, f"{path}.gsym", list(left)))} if not done.returncode else {}
+        if warning not in done.stderr or got != left:
+            failures.append(f"{what} beyond the stream: exit {done.returncode}, {got}: {done.stderr}")
+    made = program()
+    parts = made.modules[0].bytes()[2]
+    made.modules[0] = replace(module, c11_bytes=parts, c13_bytes=0)
+    told(gsym, "lines in C11", made, bare, "lines of a module ignored: in the format of C11: 1")
+
+
+def check_depth(gsym):
+    """Calls nested too deep are dropped, those around them stay; blocks nest as deep as calls again."""
+    item = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)])
+    for _ in range(1100):
+        item = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)], item)
+    made = program([m.proc("main", 0, 0x40, item)], [m.inlinees((0x1000, B, 5))], [m.func_id("tiny")])
+    told(gsym, "deep calls", made, {0x1000: ["main /src/a.cc:10"], 0x1004: ["tiny /src/b.h:5"] * 1024 + ["main /src/a.cc:10"]},
+         "inlined call dropped: nested too deep: 1")
+    item = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)])
+    for _ in range(2100):
+        item = m.block(0, 0x40, item)
+    made = program([m.proc("main", 0, 0x40, item)], [m.inlinees((0x1000, B, 5))], [m.func_id("tiny")])
+    told(gsym, "deep blocks", made, {0x1004: ["main /src/a.cc:10"]}, "inlined call dropped: nested too deep: 1")
+
+
+def check_apart(gsym):
+    """A part of a call in code apart from its function is left out; those in it stay."""
+    site = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4), (m.BASE, 1), (m.DELTA, 4), (m.LENGTH, 4)])
+    made = program([m.proc("main", 0, 0x40, site)], [m.inlinees((0x1000, B, 5))], [m.func_id("tiny")])
+    told(gsym, "code apart", made, {0x1004: ["tiny /src/b.h:5", "main /src/a.cc:10"], 0x1008: ["main /src/a.cc:10"]},
+         "inlined call cut short: code apart from its function: 1")
 
 
 def check_modules(gsym):
@@ -530,7 +596,7 @@ def check_refused(gsym):
 
 CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
           check_managed, check_parts, check_entries, check_publics,
-          check_joined, check_counted, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
+          check_joined, check_counted, check_cut, check_depth, check_apart, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 
 

@@ -130,6 +130,7 @@ struct pdb {
 	/* Of pdb_load() */
 	bool loaded;
 	VEC(struct pdb_module) modules;
+	bool modules_cut; /* the list has further ones, which are damaged */
 
 	/* Private to the room */
 	struct msf msf;

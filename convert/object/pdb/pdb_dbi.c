@@ -116,6 +116,7 @@ int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes 
 
 /* ---- Modules ---- */
 
+/* Adds the next module; one whose names do not end is the last of the list, and is left out. */
 static int add_module(struct pdb *pdb, struct cursor *c)
 {
 	struct pdb_module module = {.stream = STREAM_NONE};
@@ -127,8 +128,9 @@ static int add_module(struct pdb *pdb, struct cursor *c)
 	cursor_skip(c, 16); /* source files */
 	module.name = cursor_str(c);
 	(void)cursor_str(c); /* object file or archive */
+	pdb->modules_cut = !cursor_ok(c);
 	cursor_seek(c, (cursor_off(c) + 3) & ~(uint64_t)3);
-	return cursor_ok(c) ? vec_push(&pdb->modules, module) : -EBADMSG;
+	return pdb->modules_cut ? 0 : vec_push(&pdb->modules, module);
 }
 
 static int load_modules(struct object_file *object, const struct dbi_header *header)
