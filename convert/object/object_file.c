@@ -102,7 +102,7 @@ bool object_has_code(const struct object_file *object)
 	for (size_t i = 0; i < object->sections.n; i++)
 		if (object->sections.v[i].code && object->sections.v[i].raw.size)
 			return true;
-	return false;
+	return !object->sections.n && object->segments.n;
 }
 
 /* ---- Go's function table and build id ---- */

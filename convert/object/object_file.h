@@ -109,8 +109,8 @@ struct object_file {
 	/* Content */
 	VEC(struct object_segment) segments;
 	VEC(struct object_section) sections; /* ELF section n is sections.v[n - 1] */
-	range_vec text;             /* code sections, normalized; empty when the file has no sections */
-	VEC(struct symbol) symbols; /* of code, in table order */
+	range_vec text;                      /* code sections, or segments if it has none; normalized */
+	VEC(struct symbol) symbols;          /* of code, in table order */
 	VEC(struct outside_label) outside;
 	/*
 	 * Code of functions as a table of the file other than that of symbols has it, ascending, none in
@@ -148,7 +148,7 @@ struct object_section *object_next_section(struct object_file *object, const cha
  */
 struct span object_bytes_at(const struct object_file *object, uint64_t addr);
 
-/* Whether the file has the bytes of its code, which a separate debug file lacks. */
+/* Whether the file has the bytes of its code, which a separate debug file lacks; without sections it has. */
 bool object_has_code(const struct object_file *object);
 
 /* Sets @diag to what a file of @size bytes lacks as @lost says, and to what to do; returns @err. */

@@ -358,8 +358,60 @@ def check_bounds(gsym):
            {0x101f: "inner+0x7", 0x102f: "g+0xf", 0x1030: "??", 0x1047: "bare+0x7", 0x1048: "??", 0x1078: "??", 0x10ff: "last+0x7f"})
 
 
+# ---- Without section headers ----
+
+EM_S390 = 22  # its DT_HASH has words of 64 bits
+PT_LOAD, PT_DYNAMIC, PT_GNU_EH_FRAME = 1, 2, 0x6474e550
+DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_GNU_HASH = 4, 5, 6, 10, 0x6ffffef5
+
+
+def gnu_hash(e, buckets, chain, first=1, words=1):
+    return e.words(len(buckets), first, words, 6) + bytes(8 if e.wide else 4) + e.words(*buckets, *chain)
+
+
+def check_without_sections(gsym):
+    """PT_DYNAMIC leads to the symbols, and a hash table has their number; PT_GNU_EH_FRAME bounds them."""
+    def program(tag, table, wide=True, big=False, machine=m.EM_X86_64):
+        e = m.Maker(machine, wide, big)
+        e.add_symbols(".dynsym", [("f", 0x1010, 0, FUNC, "code"), ("g", 0x1040, 0x10, FUNC, "code"),
+                                  ("data", 0x2000, 8, FUNC, "code"), ("h", 0x1050, 0x10, FUNC, "code")])
+        symbols, strings = (s.data for s in e.sections)
+        symbols = bytearray(symbols)
+        size = 24 if wide else 16
+        for i in range(1, 5):  # in a section, whatever its number
+            symbols[i * size + (6 if wide else 14):i * size + (8 if wide else 16)] = e.pack("H", 7)
+        header = e.pack("BBBB", 1, 0x1b, 3, 0x3b) + e.words(0x900 - 0x804)
+        entries = ((DT_SYMTAB, 0x400), (DT_STRTAB, 0x600), (DT_STRSZ, len(strings)), (tag, 0x700), (0, 0))
+        dynamic = b"".join(e.addresses(*entry) for entry in entries)
+        return e.flat([(PT_LOAD, 4, 0, 0x1000), (PT_LOAD, 5, 0x1000, 0x100), (PT_DYNAMIC, 4, 0x300, len(dynamic)),
+                       (PT_GNU_EH_FRAME, 4, 0x800, 8)],
+                      {0x300: dynamic, 0x400: bytes(symbols), 0x600: strings, 0x700: table(e), 0x800: header,
+                       0x900: eh_frame(e, 0x900, [(0x1010, 0x10, b""), (0x1020, 0x10, b"")]), 0x1000: bytes(0x100)})
+
+    want = {0x1000: "??", 0x1010: "f", 0x101f: "f+0xf", 0x1020: "??", 0x1030: "??", 0x104f: "g+0xf", 0x1050: "h", 0x1060: "??"}
+    for wide, big, machine in ((True, False, m.EM_X86_64), (False, False, m.EM_386), (True, True, EM_S390)):
+        word = "Q" if machine == EM_S390 else "I"
+        expect(gsym, f"DT_HASH, machine {machine}",
+               program(DT_HASH, lambda e: e.pack(f"5{word}", 1, 5, 0, 0, 0), wide, big, machine), want)  # noqa: B023
+        expect(gsym, f"DT_GNU_HASH, machine {machine}",
+               program(DT_GNU_HASH, lambda e: gnu_hash(e, [0, 3, 1], [0, 1, 0, 1]), wide, big, machine), want)
+    fewer = {**want, 0x1050: "??"}
+    for what, tag, table, names in (
+            ("more than the file", DT_HASH, lambda e: e.words(1, 0xffffffff), want),
+            ("fewer", DT_HASH, lambda e: e.words(1, 4), fewer),
+            ("a chain without end", DT_GNU_HASH, lambda e: gnu_hash(e, [1], []), want),
+            ("in no bucket", DT_GNU_HASH, lambda e: gnu_hash(e, [0], [], 4), fewer)):
+        expect(gsym, f"symbols by a hash table: {what}", program(tag, table), names)
+    for what, tag, table in (("no table", 99, lambda e: b""), ("none", DT_HASH, lambda e: e.words(1, 0)),
+                             ("buckets", DT_GNU_HASH, lambda e: e.words(0xffffffff, 1, 1, 6)),
+                             ("a Bloom filter", DT_GNU_HASH, lambda e: e.words(1, 1, 0xffffffff, 6)),
+                             ("a bucket", DT_GNU_HASH, lambda e: gnu_hash(e, [0xffffffff], []))):
+        if answers(gsym, program(tag, table), [0x1010]):
+            failures.append(f"symbols by a hash table that is damaged, {what}: there are some")
+
+
 CHECKS = (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
-          check_header_overflow, check_modes, check_markers, check_bounds)
+          check_header_overflow, check_modes, check_markers, check_bounds, check_without_sections)
 
 
 if __name__ == "__main__":

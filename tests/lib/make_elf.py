@@ -78,6 +78,20 @@ class Maker:
                         self.pack("II", place, symbol << 8 | kind) for place, symbol, kind in entries)
         self.add(name, flags, addr, data, SHT_REL, link=link, info=info, entsize=16 if self.wide else 8, align=8)
 
+    def flat(self, segments, blobs):
+        """A file without section headers, whose addresses are offsets. @segments: (type, flags, addr, size) each."""
+        header, entry, form = (64, 56, "HHIQQQIHHHHHH") if self.wide else (52, 32, "HHIIIIIHHHHHH")
+        ident = b"\x7fELF" + bytes([2 if self.wide else 1, 2 if self.big else 1, 1]) + bytes(9)
+        body = bytearray(ident + self.pack(form, self.type, self.machine, 1, 0, header, 0, self.flags, header, entry,
+                                           len(segments), 0, 0, 0))
+        for kind, flags, addr, size in segments:
+            body += (self.pack("IIQQQQQQ", kind, flags, addr, addr, addr, size, size, 1) if self.wide else
+                     self.pack("IIIIIIII", kind, addr, addr, addr, size, size, flags, 1))
+        for addr, data in blobs.items():
+            body += bytes(max(0, addr + len(data) - len(body)))
+            body[addr:addr + len(data)] = data
+        return bytes(body)
+
     def file(self):
         """The bytes of the whole file."""
         header, entry = (64, 64) if self.wide else (52, 40)

@@ -82,11 +82,16 @@ static int read_segments(struct object_file *object)
 		if (!object->has_base)
 			object->base_address = phdr.p_vaddr;
 		object->has_base = true;
+		if (!object->sections.n && phdr.p_flags & PF_X &&
+		    phdr.p_vaddr + phdr.p_memsz > phdr.p_vaddr &&
+		    vec_push(&object->text, (struct range){phdr.p_vaddr, phdr.p_vaddr + phdr.p_memsz}))
+			return -ENOMEM;
 		if (phdr.p_filesz &&
 		    vec_push(&object->segments,
 			     (struct object_segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
 			return -ENOMEM;
 	}
+	ranges_normalize(&object->text);
 	return 0;
 }
 
@@ -281,36 +286,23 @@ static void take_notes_of_segments(struct object_file *object)
 
 /* ---- The name that the file gives itself ---- */
 
-static uint64_t take_dynamic_word(struct cursor *c, const struct object_file *object)
-{
-	return object->addr_size == 8 ? cursor_u64(c) : cursor_u32(c);
-}
-
-/* The offset of DT_SONAME in .dynstr; false when there is none. */
-static bool find_soname(const struct object_file *object, struct object_section *dynamic, uint64_t *ret)
-{
-	struct cursor c = cursor_new(dynamic->data.data, dynamic->data.size, object->big_endian);
-	for (;;) {
-		uint64_t tag = take_dynamic_word(&c, object), value = take_dynamic_word(&c, object);
-		if (!cursor_ok(&c) || tag == DT_NULL)
-			return false;
-		if (tag != DT_SONAME)
-			continue;
-		*ret = value;
-		return true;
-	}
-}
-
 /* Debug files have no bytes for it. */
 static bool elf_own_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
 {
 	struct object_section *dynamic = object_section(object, ".dynamic"),
 			      *strings = object_section(object, ".dynstr");
-	uint64_t offset;
-	if (!dynamic || !strings || section_load(dynamic) || section_load(strings) ||
-	    !find_soname(object, dynamic, &offset))
+	uint64_t offset, addr;
+	struct span entries = {0}, names = {0};
+	if (!object->sections.n) {
+		entries = elf_segment(object, PT_DYNAMIC, &addr);
+		names = elf_dynamic_strings(object);
+	} else if (dynamic && strings && !section_load(dynamic) && !section_load(strings)) {
+		entries = dynamic->data;
+		names = strings->data;
+	}
+	if (!elf_soname(object, entries, &offset))
 		return false;
-	struct cursor c = cursor_new(strings->data.data, strings->data.size, object->big_endian);
+	struct cursor c = cursor_new(names.data, names.size, object->big_endian);
 	cursor_seek(&c, offset);
 	const char *name = cursor_str(&c);
 	return cursor_ok(&c) && object_take_name(name, ret);

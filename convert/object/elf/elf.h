@@ -66,6 +66,20 @@ bool symbol_read(struct object_file *object, Elf_Data *symbols, Elf_Data *indexe
 /* The SHT_SYMTAB_SHNDX section of a symbol table, or NULL. */
 Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab);
 
+/* ---- Tables of a file without section headers (elf_dynamic.c) ---- */
+
+/* The bytes in the file of the first segment of that type, and its address; empty if there is none. */
+struct span elf_segment(const struct object_file *object, uint32_t type, uint64_t *ret_addr);
+
+/* The entries of PT_DYNAMIC's symbol table: as many as its hash table has. NULL if there are none. */
+Elf_Data *elf_dynamic_symbols(const struct object_file *object);
+
+/* The names of them, and of the file. */
+struct span elf_dynamic_strings(const struct object_file *object);
+
+/* The offset of DT_SONAME in the names; false if @dynamic has none. */
+bool elf_soname(const struct object_file *object, struct span dynamic, uint64_t *ret);
+
 /* ---- Function descriptors of 64-bit PowerPC, ELFv1 ABI (opd.c) ---- */
 
 /*

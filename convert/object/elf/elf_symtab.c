@@ -95,31 +95,28 @@ static bool is_near(struct object_file *object, const GElf_Sym *sym, uint64_t se
 	return found;
 }
 
-/* The string table of a symbol table: empty when there is none, and cut at its last NUL. */
+/* @data, cut at its last NUL. */
+static struct span whole_strings(const void *data, size_t size)
+{
+	const uint8_t *last = data && size ? memrchr(data, 0, size) : NULL;
+	return last ? (struct span){data, (size_t)(last - (const uint8_t *)data) + 1} : (struct span){0};
+}
+
+/* The string table of a symbol table; empty when there is none. */
 static struct span string_table(struct object_file *source, size_t index)
 {
 	GElf_Shdr shdr;
 	Elf_Scn *scn = elf_getscn(elf_of(source)->handle, index);
 	Elf_Data *data =
 		scn && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB ? elf_table(source, scn) : NULL;
-	const uint8_t *last =
-		data && data->d_buf && data->d_size ? memrchr(data->d_buf, 0, data->d_size) : NULL;
-	return last ? (struct span){data->d_buf, (size_t)(last - (const uint8_t *)data->d_buf) + 1}
-		    : (struct span){0};
+	return data ? whole_strings(data->d_buf, data->d_size) : (struct span){0};
 }
 
-/* Adds the symbols of one table of @source to @object. */
-static int load_table(struct object_file *object, struct object_file *source, Elf_Scn *scn,
-		      const GElf_Shdr *shdr)
+/* Adds the symbols of one table of @source to @object. @indexes: its SHT_SYMTAB_SHNDX section, or NULL. */
+static int add_symbols(struct object_file *object, struct object_file *source, Elf_Data *data,
+		       Elf_Data *indexes, struct span strings)
 {
-	Elf_Data *data = elf_table(source, scn),
-		 *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
-	if (!data || !shdr->sh_entsize || !data->d_buf) {
-		object->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
-		return 0;
-	}
 	size_t n = data->d_size / gelf_fsize(elf_of(source)->handle, ELF_T_SYM, 1, EV_CURRENT);
-	struct span strings = string_table(source, shdr->sh_link);
 	struct name_budget names = name_budget_of(data->d_size + strings.size);
 	for (size_t i = 1; i < n; i++) {
 		GElf_Sym sym;
@@ -142,6 +139,28 @@ static int load_table(struct object_file *object, struct object_file *source, El
 	object->names_exceeded |= names.exceeded;
 	object->name_bytes += (data->d_size + strings.size) * BUDGET_NAMES - names.left;
 	return 0;
+}
+
+/* The table in section @scn. */
+static int load_table(struct object_file *object, struct object_file *source, Elf_Scn *scn,
+		      const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_table(source, scn),
+		 *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
+	if (data && shdr->sh_entsize && data->d_buf)
+		return add_symbols(object, source, data, indexes, string_table(source, shdr->sh_link));
+	object->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
+	return 0;
+}
+
+/* The table that PT_DYNAMIC has, of a file without section headers. */
+static int load_dynamic(struct object_file *object)
+{
+	Elf_Data *data = object->sections.n ? NULL : elf_dynamic_symbols(object);
+	struct span strings = elf_dynamic_strings(object);
+	return data && data->d_buf
+		       ? add_symbols(object, object, data, NULL, whole_strings(strings.data, strings.size))
+		       : 0;
 }
 
 /* Drops the symbols from index @first on that share an address with one before @first. */
@@ -191,6 +210,8 @@ int elf_load_symbols(struct object_file *object, struct object_file *const *sour
 		return err;
 	size_t first = object->symbols.n;
 	err = load_first_table(object, object, SHT_DYNSYM);
+	if (!err && object->symbols.n == first)
+		err = load_dynamic(object);
 	if (!err)
 		err = symbols_drop_known(object, first);
 	if (!err)

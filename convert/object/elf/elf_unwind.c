@@ -57,6 +57,7 @@ struct eh_frame {
 	const struct object_file *object;
 	struct cursor bytes;
 	uint64_t addr;
+	bool ends;      /* its size is not known, so that a length of 0 is its end */
 	struct cie cie; /* that was read last */
 	VEC(struct fde) found;
 };
@@ -178,6 +179,8 @@ static int read_frames(struct eh_frame *e)
 		uint64_t size = cursor_u32(c);
 		if (size == UINT32_MAX)
 			size = cursor_u64(c);
+		if (!size && e->ends)
+			return 0;
 		if (!size)
 			continue; /* the end of what one object file had */
 		struct cursor entry = cursor_window(c, size);
@@ -206,16 +209,42 @@ static int join_tails(struct eh_frame *e, range_vec *ret)
 	return 0;
 }
 
+/* The bytes of a loaded section, or of the segment of @type if there are no sections, and their address. */
+static struct span table_bytes(struct object_file *object, const char *name, uint32_t type,
+			       uint64_t *ret_addr)
+{
+	struct object_section *s = object_section(object, name);
+	if (!object->sections.n)
+		return elf_segment(object, type, ret_addr);
+	if (!s || !s->allocated || s->compression != COMPRESSION_NONE)
+		return (struct span){0};
+	*ret_addr = s->addr;
+	return s->raw;
+}
+
+/* .eh_frame_hdr has the address of .eh_frame after its version and three encodings. */
+static void follow_header(struct eh_frame *e)
+{
+	struct cursor c = e->bytes;
+	cursor_skip(&c, 1);
+	uint8_t encoding = cursor_u8(&c), base = encoding & (PE_BASE | PE_INDIRECT);
+	cursor_skip(&c, 2);
+	uint64_t addr = take_number(&c, encoding, e->object->addr_size);
+	addr = narrow(e->object, base == PE_PCREL ? addr + e->addr + 4 : addr);
+	struct span frames = cursor_ok(&c) && (!base || base == PE_PCREL) ? object_bytes_at(e->object, addr)
+									  : (struct span){0};
+	e->bytes = cursor_new(frames.data, frames.size, e->object->big_endian);
+	e->addr = addr;
+	e->ends = true;
+}
+
 static int read_eh_frame(struct object_file *object)
 {
-	struct object_section *s = object_section(object, ".eh_frame");
-	if (!s || !s->allocated || s->compression != COMPRESSION_NONE)
-		return 0;
-	struct eh_frame e = {
-		.object = object,
-		.bytes = cursor_new(s->raw.data, s->raw.size, object->big_endian),
-		.addr = s->addr,
-	};
+	struct eh_frame e = {.object = object};
+	struct span bytes = table_bytes(object, ".eh_frame", PT_GNU_EH_FRAME, &e.addr);
+	e.bytes = cursor_new(bytes.data, bytes.size, object->big_endian);
+	if (!object->sections.n)
+		follow_header(&e);
 	int err = read_frames(&e);
 	if (!err)
 		err = join_tails(&e, &object->functions);
@@ -229,17 +258,18 @@ static int read_eh_frame(struct object_file *object)
 
 static int read_exidx(struct object_file *object)
 {
-	struct object_section *s = object_section(object, ".ARM.exidx");
-	if (object->machine != EM_ARM || !s || !s->allocated || s->compression != COMPRESSION_NONE)
+	if (object->machine != EM_ARM)
 		return 0;
-	struct cursor c = cursor_new(s->raw.data, s->raw.size, object->big_endian);
+	uint64_t addr = 0;
+	struct span bytes = table_bytes(object, ".ARM.exidx", PT_ARM_EXIDX, &addr);
+	struct cursor c = cursor_new(bytes.data, bytes.size, object->big_endian);
 	while (cursor_can_hold(&c, 1, EXIDX_ENTRY_SIZE)) {
-		uint64_t place = s->addr + cursor_off(&c);
+		uint64_t place = addr + cursor_off(&c);
 		uint32_t word = cursor_u32(&c) << 1; /* 31 bits with sign */
 		cursor_skip(&c, 4);
-		uint32_t addr = ((uint32_t)place + (uint32_t)((int32_t)word >> 1)) & ~1U;
-		const struct range *text = ranges_find(&object->text, addr);
-		if (text && vec_push(&object->functions, (struct range){addr, text->hi}))
+		uint32_t start = ((uint32_t)place + (uint32_t)((int32_t)word >> 1)) & ~1U;
+		const struct range *text = ranges_find(&object->text, start);
+		if (text && vec_push(&object->functions, (struct range){start, text->hi}))
 			return -ENOMEM;
 	}
 	object_settle_functions(object, ".ARM.exidx");

@@ -395,17 +395,18 @@ TEST(listed_sections)
 TEST(listed_segments)
 {
 	static struct object_segment v[66];
-	struct object_section s = {.code = true, .raw = {bytes, 1}};
+	struct object_section s = {.raw = {bytes, 1}};
 	for (size_t i = 0; i < 66; i++)
 		v[i] = (struct object_segment){i, 1000 * i, 7 + i};
 	for (size_t n = 0; n <= 66; n += n < 2 ? 1 : n < 62 ? 60 : 1)
-		for (int k = 0; k < 4; k++) {
+		for (int k = 0; k < 8; k++) {
 			struct object_file o = {.segments = {v, n, n},
-						.sections = {&s, k & 1, 1},
+						.sections = {&s, k & 4 ? 0 : 1, 1},
 						.has_base = k & 2,
 						.base_address = 0x123456789abcULL};
 			struct convert_summary summary = {.n_segments = 0};
-			size_t want = !(k & 1) ? 0 : n < 64 ? n : 64;
+			s.code = k & 1;
+			size_t want = !(k & 5) ? 0 : n < 64 ? n : 64;
 			long before = live;
 			assert_int_equal(segments_report(&o, &summary), 0);
 			assert_true(summary.image_base == (k & 2 ? 0x123456789000ULL : 0));
