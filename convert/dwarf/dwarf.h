@@ -135,6 +135,18 @@ enum attr_slot {
 	SLOT_GNU_RANGES_BASE,
 	SLOT_DWO_NAME,
 	SLOT_DWO_ID,
+	/* of types, their parts and template parameters only, which share numbers with those of units */
+	SLOT_TYPE = SLOT_STMT_LIST,
+	SLOT_CONST_VALUE,
+	SLOT_TEMPLATE_NAME,
+	SLOT_CONTAINING_TYPE,
+	SLOT_COUNT_OF_ARRAY,
+	SLOT_LOWER_BOUND,
+	SLOT_UPPER_BOUND,
+	SLOT_ARTIFICIAL,
+	SLOT_CALLING_CONVENTION,
+	SLOT_REFERENCE,
+	SLOT_RVALUE_REFERENCE,
 	SLOT_COUNT,
 };
 
@@ -167,7 +179,8 @@ static_assert(sizeof(struct abbrev) == 32, "found by its number with a shift");
 struct abbrev_table {
 	VEC(struct abbrev) abbrevs;
 	VEC(struct attr_op) ops;
-	bool dense; /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
+	bool dense;         /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
+	bool has_templates; /* an entry may be a template parameter */
 	const struct dwarf *dwarf; /* the table's file, so that units that share a table read it once; NULL:
 				      nothing was read */
 	struct unit_header read_for;
@@ -311,6 +324,9 @@ void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 
 /* Reads the entry at @off. Warnings are counted: -EBADMSG. */
 int die_at(const struct unit *unit, uint64_t off, struct die *ret);
+
+/* The same; *ret_end is the offset after its attributes, where its first child is if it has any. */
+int die_enter(const struct unit *unit, uint64_t off, struct die *ret, uint64_t *ret_end);
 
 /*
  * Skips an entry whose code was already read. True when the cursor is now at its first child, false when it

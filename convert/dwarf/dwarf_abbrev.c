@@ -38,6 +38,18 @@ static enum die_kind kind_of_tag(uint64_t tag)
 	case DW_TAG_base_type:
 	case DW_TAG_pointer_type:
 	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+	case DW_TAG_ptr_to_member_type:
+	case DW_TAG_unspecified_type:
+	case DW_TAG_unspecified_parameters:
+	case DW_TAG_subrange_type:
+	case DW_TAG_template_type_parameter:
+	case DW_TAG_template_value_parameter:
+	case DW_TAG_GNU_template_template_param:
+	case DW_TAG_GNU_template_parameter_pack:
 	case DW_TAG_imported_declaration: return DIE_OTHER;
 	}
 	return DIE_SCOPE;
@@ -101,7 +113,29 @@ static enum attr_slot slot_of_call_attr(uint64_t attr)
 	return SLOT_NONE;
 }
 
-static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
+/* Attributes of what names of types are made from; members and variables have no part in them. */
+static enum attr_slot slot_of_other_attr(uint64_t tag, uint64_t attr)
+{
+	if (tag == DW_TAG_member || tag == DW_TAG_variable || tag == DW_TAG_imported_declaration)
+		return SLOT_NONE;
+	switch (attr) {
+	case DW_AT_name: return SLOT_NAME;
+	case DW_AT_type: return SLOT_TYPE;
+	case DW_AT_const_value: return SLOT_CONST_VALUE;
+	case DW_AT_GNU_template_name: return SLOT_TEMPLATE_NAME;
+	case DW_AT_containing_type: return SLOT_CONTAINING_TYPE;
+	case DW_AT_count: return SLOT_COUNT_OF_ARRAY;
+	case DW_AT_lower_bound: return SLOT_LOWER_BOUND;
+	case DW_AT_upper_bound: return SLOT_UPPER_BOUND;
+	case DW_AT_artificial: return SLOT_ARTIFICIAL;
+	case DW_AT_calling_convention: return SLOT_CALLING_CONVENTION;
+	case DW_AT_reference: return SLOT_REFERENCE;
+	case DW_AT_rvalue_reference: return SLOT_RVALUE_REFERENCE;
+	}
+	return SLOT_NONE;
+}
+
+static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t tag, uint64_t attr)
 {
 	if (attr == DW_AT_sibling)
 		return SLOT_SIBLING;
@@ -112,8 +146,8 @@ static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
 	case DIE_SCOPE:
 	case DIE_TYPE: return slot_of_code_attr(attr);
 	case DIE_CALL_SITE: return slot_of_call_attr(attr);
-	case DIE_BLOCK:
-	case DIE_OTHER: break;
+	case DIE_OTHER: return slot_of_other_attr(tag, attr);
+	case DIE_BLOCK: break;
 	}
 	return SLOT_NONE;
 }
@@ -180,7 +214,7 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 		int64_t implicit = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
 		if (form > UINT16_MAX || !form)
 			return -EBADMSG;
-		enum attr_slot slot = slot_of_attr(abbrev->kind, attr);
+		enum attr_slot slot = slot_of_attr(abbrev->kind, tag, attr);
 		if (seen >> slot & 1)
 			slot = SLOT_NONE;
 		seen |= (uint32_t)1 << slot;
@@ -195,10 +229,17 @@ static int compare_code(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool is_template_parameter(uint16_t tag)
+{
+	return tag == DW_TAG_template_type_parameter || tag == DW_TAG_template_value_parameter ||
+	       tag == DW_TAG_GNU_template_template_param || tag == DW_TAG_GNU_template_parameter_pack;
+}
+
 static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
 {
 	table->abbrevs.n = table->ops.n = 0;
 	table->dense = true;
+	table->has_templates = false;
 	if (unit->abbrev_off > dwarf->abbrev.size)
 		return -EBADMSG;
 	struct cursor c = cursor_new(dwarf->abbrev.data, dwarf->abbrev.size, dwarf->big_endian);
@@ -214,6 +255,7 @@ static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, con
 			return err;
 		if (vec_push(&table->abbrevs, abbrev))
 			return -ENOMEM;
+		table->has_templates |= is_template_parameter(abbrev.tag);
 		table->dense &= abbrev.code == table->abbrevs.n;
 	}
 	if (!table->dense)

@@ -345,7 +345,7 @@ void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 	}
 }
 
-int die_at(const struct unit *unit, uint64_t off, struct die *ret)
+int die_enter(const struct unit *unit, uint64_t off, struct die *ret, uint64_t *ret_end)
 {
 	struct cursor c = unit_cursor(unit, off);
 	const struct abbrev *abbrev = abbrev_find(&unit->abbrevs, cursor_uleb(&c));
@@ -353,10 +353,17 @@ int die_at(const struct unit *unit, uint64_t off, struct die *ret)
 		ret->off = off;
 		die_read(&c, unit, abbrev, ret);
 	}
+	*ret_end = cursor_off(&c);
 	if (abbrev && cursor_ok(&c))
 		return 0;
 	warning_count(unit->warnings, WARN_REFERENCE, ".debug_info", off);
 	return -EBADMSG;
+}
+
+int die_at(const struct unit *unit, uint64_t off, struct die *ret)
+{
+	uint64_t end;
+	return die_enter(unit, off, ret, &end);
 }
 
 const char *unit_indexed_string(const struct unit *unit, uint64_t index)

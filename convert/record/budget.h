@@ -29,6 +29,7 @@ enum account {
 	ACCOUNT_CALLS,   /* inlined calls with their ranges, call sites */
 	ACCOUNT_ROWS,    /* rows, and the sequences they are searched in */
 	ACCOUNT_NAMES,   /* names of functions */
+	ACCOUNT_TYPES,   /* types in the template arguments of those names */
 	ACCOUNT_FILES,   /* paths of files */
 	ACCOUNTS,
 };

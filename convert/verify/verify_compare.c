@@ -47,11 +47,16 @@ void verify_expect(struct verify_expected *expected)
 	expected->has_line = expected_row(expected, 0) != NULL;
 }
 
+/* Whether @name is @plain within its scopes, or with its template arguments, or both. */
 static bool is_qualified(const char *name, const char *plain)
 {
-	size_t size = strlen(name), tail = strlen(plain);
-	return size > tail + 2 && strcmp(name + size - tail, plain) == 0 &&
-	       memcmp(name + size - tail - 2, "::", 2) == 0;
+	size_t size = strlen(plain);
+	for (const char *at = name; size && (at = strstr(at, plain)); at++) {
+		bool whole = at == name || (at - name > 2 && !memcmp(at - 2, "::", 2));
+		if (whole && (!at[size] || (at[size] == '<' && name[strlen(name) - 1] == '>')))
+			return true;
+	}
+	return false;
 }
 
 /* The name of a call, which only the DWARF knows. */

@@ -21,7 +21,7 @@ from lib import costly, measure  # noqa: E402
 GSYM = None
 SIZES = {  # of the smallest of three files, each twice as large as the one before
     "shared_functions": 1000, "shared_ranges": 1000, "nested_ranges": 1000, "overlapping_ranges": 1000, "overlapping_functions": 5000,
-    "shared_abbreviations": 5000, "shared_lines": 5000, "shared_strings": 4000, "shared_scope": 4000,
+    "shared_abbreviations": 5000, "shared_lines": 5000, "shared_strings": 4000, "shared_scope": 4000, "shared_arguments": 4000, "shared_template": 2000,
     "shared_directory": 4000, "shared_names": 2000}
 GROWTH = 2.3   # of work and output, when the file is twice as large
 OUTPUT = 32    # bytes of GSYM for each byte of the file

@@ -356,6 +356,30 @@ def missing_split_file(b):
 
 
 @case
+def template_arguments(b):
+    """Arguments that a name lacks are rebuilt from the parameters, unless one cannot be written, or a type contains itself."""
+    number, unnamed = Die("base_type", name="int"), Die("class_type")
+    loop, odd = Die("pointer_type"), Die("base_type", name="number")
+    loop.attributes["type"] = loop
+    of = {"f": (Die("template_type_parameter", type=Die("pointer_type", type=number)), Die("template_value_parameter", type=number, const_value=7)),
+          "pack": (Die("GNU_template_parameter_pack", Die("template_type_parameter"), Die("template_type_parameter", type=number)),),
+          "none": (Die("GNU_template_parameter_pack"),), "stored<int>": (Die("template_type_parameter", type=number),),
+          "nameless": (Die("template_type_parameter", type=unnamed),), "valueless": (Die("template_value_parameter", type=number),),
+          "unknown": (Die("template_value_parameter", type=odd, const_value=7),), "endless": (Die("template_type_parameter", type=loop),)}
+    pointer = of["f"][0].attributes["type"]
+    box = Die("class_type", Die("template_type_parameter", type=number), name="Box")
+    functions = [Die("subprogram", *parameters, name=name, low_pc=0x1000 + 16 * i, high_pc=16)
+                 for i, (name, parameters) in enumerate(of.items())]
+    box.children += (Die("subprogram", Die("template_type_parameter", type=box), name="m", low_pc=0x1100, high_pc=16),
+                     Die("subprogram", Die("template_type_parameter", type=number), name="linked", linkage_name="linked", low_pc=0x1110, high_pc=16))
+    b.build([Unit(number, unnamed, loop, odd, pointer, box, *functions, language=C_PLUS_PLUS)])
+    b.convert(odd=("chain of references too long",))
+    names = re.findall('"(.*)"', b.dump())
+    b.expect("names", "\n".join(names), "f<int *, 7>\npack<void, int>\nnone<>\nstored<int>\nnameless\nvalueless\nunknown\nendless\n"
+             "Box<int>::m<Box<int> >\nlinked")
+
+
+@case
 def clang_modules(b):
     """A skeleton without code that names a module is no split unit; one with code is."""
     modules = [Unit(GNU_dwo_name="cache/M-1.pcm", GNU_dwo_id=n) for n in (5, 6)]

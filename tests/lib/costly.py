@@ -145,6 +145,24 @@ def shared_scope(n):
                    b"\2" + struct.pack("<I", 0) + functions + b"\0", count=min(8 * n, 32000))
 
 
+def shared_arguments(n):
+    """n functions of a template; its argument has the same argument twice, which has another twice, and so on."""
+    types = [Die("class_type", name="t")]
+    while len(types) < 200:
+        types.append(Die("class_type", *(Die("template_type_parameter", type=types[-1]) for _ in range(2)), name="t"))
+    functions = [Die("subprogram", Die("template_type_parameter", type=types[-1]), name=f"f{i}", low_pc=TEXT + 4 * i, high_pc=4)
+                 for i in range(n)]
+    return elf(parts([honest(), Unit(*types, *functions, language=C_PLUS_PLUS)]))
+
+
+def shared_template(n):
+    """n functions in a class with n template arguments."""
+    types = [Die("class_type", name=f"argument{i}") for i in range(n)]
+    functions = [Die("subprogram", name=f"f{i}", low_pc=TEXT + 4 * i, high_pc=4) for i in range(n)]
+    template = Die("class_type", *(Die("template_type_parameter", type=t) for t in types), *functions, name="t")
+    return elf(parts([honest(), Unit(*types, template, language=C_PLUS_PLUS)]))
+
+
 def shared_directory(n):
     """A row in each of n files, all below one compilation directory with a long name."""
     unit = Unit(Die("subprogram", name="f", low_pc=TEXT, high_pc=n), language=C99, comp_dir="/" + "d" * min(8 * n, 15000),
@@ -255,4 +273,4 @@ def pdb_scattered_functions(n):
 
 
 ALL = [shared_functions, shared_ranges, nested_ranges, overlapping_ranges, overlapping_functions, shared_abbreviations, shared_lines, shared_strings,
-       shared_scope, shared_directory, shared_names]
+       shared_scope, shared_arguments, shared_template, shared_directory, shared_names]

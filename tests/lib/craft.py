@@ -8,14 +8,15 @@ Little-endian ELF64 for x86-64 with one code section, DWARF 4 (5 with Unit.versi
 import struct
 from dataclasses import dataclass, field
 
-TAGS = {"lexical_block": 0x0b, "compile_unit": 0x11, "structure_type": 0x13, "inlined_subroutine": 0x1d,
+TAGS = {"class_type": 0x02, "lexical_block": 0x0b, "pointer_type": 0x0f, "base_type": 0x24, "template_type_parameter": 0x2f,
+        "template_value_parameter": 0x30, "GNU_template_parameter_pack": 0x4107, "compile_unit": 0x11, "structure_type": 0x13, "inlined_subroutine": 0x1d,
         "subprogram": 0x2e, "namespace": 0x39, "call_site": 0x48, "GNU_call_site": 0x4109}
 ADDR, DATA2, DATA4, DATA8, STRING, DATA1, REF4, SEC_OFFSET, FLAG = 1, 5, 6, 7, 8, 0x0b, 0x13, 0x17, 0x19
 ATTRIBUTES = {"sibling": (0x01, REF4), "name": (0x03, STRING), "stmt_list": (0x10, SEC_OFFSET),
               "low_pc": (0x11, ADDR), "high_pc": (0x12, DATA8),
               "language": (0x13, DATA2), "comp_dir": (0x1b, STRING), "inline": (0x20, DATA1),
-              "abstract_origin": (0x31, REF4), "decl_file": (0x3a, DATA2), "decl_line": (0x3b, DATA2),
-              "declaration": (0x3c, FLAG), "external": (0x3f, FLAG), "specification": (0x47, REF4),
+              "const_value": (0x1c, DATA8), "abstract_origin": (0x31, REF4), "decl_file": (0x3a, DATA2), "decl_line": (0x3b, DATA2),
+              "declaration": (0x3c, FLAG), "external": (0x3f, FLAG), "specification": (0x47, REF4), "type": (0x49, REF4),
               "ranges": (0x55, SEC_OFFSET), "call_file": (0x58, DATA2), "call_line": (0x59, DATA2),
               "linkage_name": (0x6e, STRING), "str_offsets_base": (0x72, SEC_OFFSET), "call_return_pc": (0x7d, ADDR), "call_origin": (0x7f, REF4),
               "call_tail_call": (0x82, FLAG), "GNU_dwo_name": (0x2130, STRING), "GNU_dwo_id": (0x2131, DATA8),
