@@ -7,6 +7,7 @@ of functions, and names of Objective-C and Swift.
 import pathlib
 import re
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
@@ -149,6 +150,29 @@ def bundles(gsym):
     bench = Bench(gsym, "fat bundle")
     bench.write("X.dSYM/Contents/Resources/DWARF/X", m.fat([(m.X86_64, wrong.file()), (m.ARM64, right.file())]))
     bench.expect(plain.file(), LINES, name="X")
+
+
+@case
+def beyond_4_gib(gsym):
+    """Offsets of sections have 32 bits: the first section of the segment is 4 GiB longer, or what is before the segment."""
+    gap = 1 << 32
+    made = program(filetype=m.MH_DSYM)
+    made.symbols = []
+    made.sections.insert(1, m.Section("__DWARF", "__debug_frame", 0, bytes(40)))
+    data = bytearray(made.file())
+    segment = data.index(b"__DWARF\0") + 16  # vmaddr, vmsize, fileoff, filesize, then 4 words, and the first section
+    section = segment + 48 + 32 + 8
+    start = int.from_bytes(data[section + 8:section + 12], "little")
+    for what, grown, at in (("a long section", gap, start + 40), ("a segment", 0, start)):
+        bench = Bench(gsym, f"{what} of 4 GiB")
+        data[segment + 16:segment + 32] = struct.pack("<QQ", start + gap - grown, len(data) - start + grown)
+        data[section:section + 8] = struct.pack("<Q", 40 + grown)
+        with open(bench.directory / "file", "wb") as f:
+            f.write(data[:at])
+            f.seek(at + gap)
+            f.write(data[at:])
+        bench.run("convert", "--quiet", "file", "-o", "out.gsym")
+        bench.lookup("out.gsym", LINES)
 
 
 @case

@@ -143,7 +143,25 @@ static bool has_bytes(uint32_t flags)
 	return type != S_ZEROFILL && type != S_GB_ZEROFILL && type != S_THREAD_LOCAL_ZEROFILL;
 }
 
-static int add_section(struct object_file *object, struct cursor *c, bool wide)
+/*
+ * Offsets of sections have 32 bits. Of a segment that ends beyond 4 GiB, as dsymutil writes it for a large
+ * program, they are the lower ones, and rise in the order of the sections.
+ */
+struct section_place {
+	bool rises;
+	uint64_t end; /* of what is before: no section begins below */
+};
+
+static uint64_t section_offset(struct section_place *place, uint32_t off, uint64_t size)
+{
+	if (!place->rises)
+		return off;
+	uint64_t whole = place->end + (uint32_t)(off - (uint32_t)place->end), end;
+	place->end = __builtin_add_overflow(whole, size, &end) ? UINT64_MAX : end;
+	return whole;
+}
+
+static int add_section(struct object_file *object, struct cursor *c, bool wide, struct section_place *place)
 {
 	char name[MACHO_NAME_SIZE + 1], segment[MACHO_NAME_SIZE + 1];
 	struct object_section s = {0};
@@ -162,7 +180,7 @@ static int add_section(struct object_file *object, struct cursor *c, bool wide)
 	s.allocated = strcmp(segment, "__DWARF") != 0;
 	/* A dSYM has headers for all sections but the content of debug sections only. */
 	if (has_bytes(flags) && off)
-		s.raw = object_span(object, off, s.size);
+		s.raw = object_span(object, section_offset(place, off, s.size), s.size);
 	if (!s.name)
 		return -ENOMEM;
 	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
@@ -191,12 +209,13 @@ static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 	if (macho_of(object)->file_type != MH_DYLIB_STUB &&
 	    (macho_of(object)->file_type != MH_DSYM || strcmp(name, "__DWARF") == 0))
 		object_expect(object, "segment", 0, off, size);
+	struct section_place place = {.rises = size > UINT32_MAX || off > UINT32_MAX - size, .end = off};
 	/* File offsets as the kernel maps them: of the fat file, not of its slice. */
 	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(object->map - object->file.data), &off);
 	int err =
 		mapped && vec_push(&object->segments, (struct object_segment){off, addr, size}) ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = add_section(object, c, wide);
+		err = add_section(object, c, wide, &place);
 	return err;
 }
 
