@@ -208,13 +208,32 @@ int conversion_load_near(struct conversion *c, const range_vec *near, symbol_vec
 	return err;
 }
 
+static bool is_for_debugging(const char *name)
+{
+	return !strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8) ||
+	       !strncmp(name, ".gnu_debug", 10);
+}
+
+/* Debug data of @object that is lost with its section headers. */
+static void count_lost(struct conversion *c, const struct object_file *object)
+{
+	for (size_t i = 0; i < object->sections.n; i++)
+		if (object->sections.v[i].outside && is_for_debugging(object->sections.v[i].name))
+			warning_count(&c->warnings, WARN_SECTION_OUTSIDE, object->sections.v[i].name, 0);
+	if (object->unnamed)
+		warning_count(&c->warnings, WARN_SECTION_NAMES, NULL, 0);
+	if (object->cut_command)
+		warning_count(&c->warnings, WARN_LOAD_COMMAND, "load commands", object->cut_command);
+}
+
 int conversion_load_symbols(struct conversion *c)
 {
 	int err = load_tables(c);
 	if (c->object->symbols_damaged)
 		warning_count(&c->warnings, WARN_SYMBOL_TABLE, ".symtab", 0);
-	if (c->object->cut_command)
-		warning_count(&c->warnings, WARN_LOAD_COMMAND, "load commands", c->object->cut_command);
+	count_lost(c, c->object);
+	if (c->debug)
+		count_lost(c, c->debug);
 	if (c->object->names_exceeded)
 		warning_count(&c->warnings, WARN_NAMES, ".symtab", 0);
 	if (!err && !c->options->match_llvm)

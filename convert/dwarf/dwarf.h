@@ -181,6 +181,7 @@ struct abbrev_table {
 	VEC(struct attr_op) ops;
 	bool dense;         /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
 	bool has_templates; /* an entry may be a template parameter */
+	bool is_cut;        /* there are further ones behind a damaged one */
 	const struct dwarf *dwarf; /* the table's file, so that units that share a table read it once; NULL:
 				      nothing was read */
 	struct unit_header read_for;
@@ -209,7 +210,7 @@ enum value_class {
 	VALUE_SINT,
 	VALUE_ADDRESS,
 	VALUE_ADDRESS_INDEX, /* into .debug_addr */
-	VALUE_STRING,        /* in memory */
+	VALUE_STRING,        /* in memory; NULL if it is outside of its section */
 	VALUE_STRING_INDEX,  /* into .debug_str_offsets */
 	VALUE_REFERENCE,     /* offset in .debug_info */
 	VALUE_LIST_INDEX,    /* into the offsets of .debug_rnglists */

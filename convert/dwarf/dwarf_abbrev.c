@@ -235,22 +235,28 @@ static bool is_template_parameter(uint16_t tag)
 	       tag == DW_TAG_GNU_template_template_param || tag == DW_TAG_GNU_template_parameter_pack;
 }
 
+/* A damaged abbreviation is the last, since none after it can be found: those before it are kept. */
 static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
 {
 	table->abbrevs.n = table->ops.n = 0;
 	table->dense = true;
 	table->has_templates = false;
+	table->is_cut = false;
 	if (unit->abbrev_off > dwarf->abbrev.size)
 		return -EBADMSG;
 	struct cursor c = cursor_new(dwarf->abbrev.data, dwarf->abbrev.size, dwarf->big_endian);
 	cursor_seek(&c, unit->abbrev_off);
 	for (;;) {
 		struct abbrev abbrev = {.code = cursor_uleb(&c)};
-		if (!cursor_ok(&c))
-			return -EBADMSG;
-		if (!abbrev.code)
+		if (cursor_ok(&c) && !abbrev.code)
 			break;
-		int err = abbrev_read(table, &c, &abbrev, unit);
+		size_t n_ops = table->ops.n;
+		int err = cursor_ok(&c) ? abbrev_read(table, &c, &abbrev, unit) : -EBADMSG;
+		if (err == -EBADMSG && table->abbrevs.n) {
+			table->ops.n = n_ops;
+			table->is_cut = true;
+			break;
+		}
 		if (err)
 			return err;
 		if (vec_push(&table->abbrevs, abbrev))

@@ -134,19 +134,16 @@ static void read_alternate_string(struct cursor *c, const struct dwarf *dwarf, c
 	ret->class = VALUE_ALTERNATE;
 	if (!dwarf->alternate)
 		return;
-	bool inside = off < dwarf->alternate->str.size;
-	ret->class = inside ? VALUE_STRING : VALUE_NONE;
-	ret->str = inside ? (const char *)dwarf->alternate->str.data + off : NULL;
+	ret->class = VALUE_STRING;
+	ret->str = off < dwarf->alternate->str.size ? (const char *)dwarf->alternate->str.data + off : NULL;
 }
 
 static void read_string(struct cursor *c, struct span section, const struct unit_header *unit,
 			struct value *ret)
 {
 	uint64_t off = cursor_uint(c, unit->off_size);
-	if (off >= section.size)
-		return;
 	ret->class = VALUE_STRING;
-	ret->str = (const char *)section.data + off;
+	ret->str = off < section.size ? (const char *)section.data + off : NULL;
 }
 
 /* References inside a unit count from its header; the value counts from the start of .debug_info. */

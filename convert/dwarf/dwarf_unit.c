@@ -313,10 +313,8 @@ static void read_simple(const uint8_t *at, const struct unit *unit, const struct
 		v->u = load_up_to_8(at + op->at, op->size, big) + (uint64_t)op->value;
 		if (op->class == VALUE_REFERENCE)
 			v->u += unit->header->off;
-		else if (op->class == VALUE_STRING && v->u < strings.size)
-			v->str = (const char *)strings.data + v->u;
 		else if (op->class == VALUE_STRING)
-			v->class = VALUE_NONE;
+			v->str = v->u < strings.size ? (const char *)strings.data + v->u : NULL;
 		present |= (uint32_t)(v->class != VALUE_NONE) << op->slot;
 	}
 	ret->present = present;
@@ -545,6 +543,8 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 		warning_count(warnings, WARN_UNIT_ABBREV, ".debug_abbrev", header->abbrev_off);
 	if (err)
 		return err;
+	if (unit->abbrevs.is_cut)
+		warning_count(warnings, WARN_ABBREV_CUT, ".debug_abbrev", header->abbrev_off);
 	struct cursor c = unit_cursor(unit, header->off + header->die_off);
 	const struct abbrev *abbrev = abbrev_find(&unit->abbrevs, cursor_uleb(&c));
 	struct die root = {.off = header->off + header->die_off};

@@ -30,6 +30,7 @@ struct object_section {
 	bool allocated; /* SHF_ALLOC */
 	bool code;      /* allocated and executable */
 	bool grouped;   /* SHF_GROUP */
+	bool outside;   /* its bytes would be past the end of the file */
 	enum compression compression;
 	struct span raw;    /* bytes in the file, without compression header; empty for SHT_NOBITS */
 	uint64_t full_size; /* after decompression, as the header claims */
@@ -122,7 +123,8 @@ struct object_file {
 	const range_vec *near;
 	bool passed_by; /* there are others */
 	bool symbols_damaged;
-	uint64_t cut_command;     /* offset of a load command that was ignored as too short; 0: none */
+	bool unnamed;             /* names of sections are damaged */
+	uint64_t cut_command;     /* offset of a load command that is damaged or too short; 0: none */
 	uint64_t name_bytes;      /* read for symbols */
 	bool names_exceeded;      /* names of symbols were left out: see budget.h */
 	struct arena names;       /* section and symbol names that are not in the file as text */

@@ -247,6 +247,8 @@ static int no_slice(const struct object_file *object, const struct object_slice 
 		    const struct object_pick *pick, struct gsym_diag *diag)
 {
 	char list[SLICES_MAX * 18] = "";
+	if (!n)
+		return diag_set(diag, -ENOEXEC, "%s: a universal file without an image", object->path);
 	for (size_t i = 0; i < n; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
 			 slices[i].arch);

@@ -1221,6 +1221,60 @@ def unknown_information(b):
     b.expect("verify", str(b.run(b.gsym, "verify", "out.gsym")[2]), "1")  # llvm-gsymutil would refuse it
 
 
+def hand_made(b, abbrevs, entry, **more):
+    """A unit of DWARF 4 with one entry, beside a symbol; @entry: its bytes."""
+    info = b"\4\0" + bytes(4) + b"\x08\1" + entry + b"\0"
+    b.build(symbols=[Symbol("symbol", 0x1000, 0x10)], more=[Section(".debug_info", struct.pack("<I", len(info)) + info),
+                                                         Section(".debug_abbrev", b"\1\x11\1\0\0" + abbrevs)], **more)
+
+
+FUNCTION = struct.pack("<QI", 0x1020, 0x10)
+
+
+@case
+def abbreviations_cut_short(b):
+    """Those before a damaged one are used: the entries of the others end the unit."""
+    for damage in b"\3", b"\3\x2e\0\3", b"\3\x2e\0\3\0\0\0\0", b"":
+        hand_made(b, b"\2\x2e\0\3\x08\x11\1\x12\6\0\0" + damage, b"\2f\0" + FUNCTION)
+        b.convert(odd=("abbreviations of a unit cut short: damaged",))
+        b.expect("dump", b.dump(), '[0x1000 - 0x1010) "symbol"\n[0x1020 - 0x1030) "f"')
+    hand_made(b, b"", b"")
+    b.build(symbols=[Symbol("symbol", 0x1000, 0x10)], more=[Section(".debug_info", b"\x08\0\0\0\4\0\0\0\0\0\x08\1"), Section(".debug_abbrev", b"\1\x11")])
+    b.convert(odd=("unit skipped: damaged abbreviations",))
+
+
+@case
+def strings_outside(b):
+    """A name that is not in the section of strings is told, whatever form it has."""
+    for form, value in (b"\x0e", struct.pack("<I", 0x999)), (b"\x1a", b"\7"):  # DW_FORM_strp, DW_FORM_strx
+        hand_made(b, b"\2\x2e\0\3" + form + b"\x11\1\x12\6\0\0\0", b"\2" + value + FUNCTION)
+        b.convert(odd=("string ignored: offset outside its section", "function without a name"))
+        b.expect("dump", b.dump(), '[0x1000 - 0x1010) "symbol"')
+
+
+@case
+def sections_lost(b):
+    """Debug data past the end of the file, and sections without names, are told."""
+    hand_made(b, b"\2\x2e\0\3\x08\x11\1\x12\6\0\0\0", b"\2f\0" + FUNCTION)
+    whole = (b.directory / "in").read_bytes()
+    at, = struct.unpack_from("<Q", whole, 0x28)
+    n, names = struct.unpack_from("<HH", whole, 0x3c)
+    table, = struct.unpack_from("<Q", whole, at + 64 * names + 24)
+    for i in range(n):
+        name, = struct.unpack_from("<I", whole, at + 64 * i)
+        if whole[table + name:].startswith(b".debug_info\0"):
+            data = bytearray(whole)
+            struct.pack_into("<Q", data, at + 64 * i + 24, 1 << 40)
+            (b.directory / "in").write_bytes(data)
+            told = b.convert(odd=("section ignored: outside the file",))
+            b.expect_words(told, "first: .debug_info")
+            b.expect("dump", b.dump(), '[0x1000 - 0x1010) "symbol"')
+    for index in n, 0xfff0, 1:
+        (b.directory / "in").write_bytes(whole[:0x3e] + struct.pack("<H", index) + whole[0x40:])
+        b.convert(odd=("sections without names: their table is damaged",))
+        b.expect("dump", b.dump(), '[0x1000 - 0x1010) "symbol"')
+
+
 @case
 def unit_without_attributes(b):
     """The only abbreviation has none: there is no array of attributes."""

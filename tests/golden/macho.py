@@ -458,24 +458,60 @@ def thumb(gsym):
     Bench(gsym, "thumb").expect(made.file(), {0x1000: "one", 0x100f: "one+0xf", 0x1010: "??", 0x1020: "two"})
 
 
+def last_segment(data):
+    """Where the last LC_SEGMENT_64 begins."""
+    at, found = 32, None
+    for _ in range(int.from_bytes(data[16:20], "little")):
+        found = at if data[at] == 0x19 else found
+        at += int.from_bytes(data[at + 4:at + 8], "little")
+    return found
+
+
 @case
 def damaged(gsym):
     """One thing wrong in each, and the words for it."""
     good = program().file()
     short = good[:16] + (9999999).to_bytes(4, "little") + good[20:]
-    Bench(gsym, "more commands than bytes").refuse(short, "load command")
+    lines = {0x1000: "main at /src/a.c:4"}
+    cut = "load command ignored or cut short: damaged: 1"
+    told = Bench(gsym, "more commands than bytes").expect(short, lines)
+    if cut not in told:
+        failures.append(f"more commands than bytes: {told}")
     long = good[:20] + (9999999).to_bytes(4, "little") + good[24:]
-    Bench(gsym, "longer than the file").refuse(long, "bytes extend past the end of the file")
+    Bench(gsym, "longer than the file").expect(long, lines)
     zero = good[:36] + bytes(4) + good[40:]
-    Bench(gsym, "a command without size").refuse(zero, "load command 0 at offset 0x20 extends past the end")
+    Bench(gsym, "a command without size").refuse(zero, "no function found")
+    # A command is the last if it does not end, and of its sections those are there that do.
+    made = program()
+    made.extra = [(0x1b, bytes(16))]
+    made.uuid = b""
+    whole = made.file()
+    size = int.from_bytes(whole[20:24], "little")
+    at = 32 + size - 24
+    for length in 0, 7, 25, 0xffffffff:
+        damaged = whole[:at + 4] + length.to_bytes(4, "little") + whole[at + 8:]
+        told = Bench(gsym, f"last command of {length}").expect(damaged, lines)
+        if cut not in told:
+            failures.append(f"last command of {length}: {told}")
+    at = last_segment(good)
+    for sections in 0xffffffff, int.from_bytes(good[at + 64:at + 68], "little") + 1:
+        told = Bench(gsym, f"{sections} sections").expect(good[:at + 64] + sections.to_bytes(4, "little") + good[at + 68:], lines)
+        if cut not in told:
+            failures.append(f"{sections} sections: {told}")
+    at = good.index(b"__debug_line\0")
+    told = Bench(gsym, "lines outside").expect(good[:at + 48] + (0x7fffffff).to_bytes(4, "little") + good[at + 52:], {0x1000: "main"})
+    if "section ignored: outside the file: 1, first: .debug_line" not in told:
+        failures.append(f"lines outside: {told}")
+    none = struct.pack(">7I", 0xcafebabe, 1, 0x01000007, 3, 9999999, 0, 12) + bytes(5000)
+    Bench(gsym, "a slice of no bytes beyond the file").refuse(none, "a universal file without an image")
     made = program()
     made.extra = [(0x1b, b"short")]
     made.uuid = b""
     told = Bench(gsym, "a short UUID").expect(made.file(), {0x1000: "main at /src/a.c:4"})
-    if "load command ignored: too short: 1" not in told:
+    if cut not in told:
         failures.append(f"a short UUID: {told}")
     at = good.index(bytes([0x19, 0, 0, 0]), 32)  # LC_SEGMENT_64
-    Bench(gsym, "a short segment").refuse(good[:at + 4] + bytes([16, 0, 0, 0]) + good[at + 8:], "truncated")
+    Bench(gsym, "a short segment").refuse(good[:at + 4] + bytes([16, 0, 0, 0]) + good[at + 8:], "no function found")
     made = program(dwarf=False)
     made.sections[0].size = 1 << 40  # the code is not there, but symbols are
     Bench(gsym, "a section beyond the file").expect(made.file(), {0x1000: "main", 0x1020: "helper"})

@@ -142,6 +142,7 @@ static int add_section(struct object_file *object, const char *name, const GElf_
 	};
 	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size)
 		s.raw = object_span(object, shdr->sh_offset, shdr->sh_size);
+	s.outside = shdr->sh_type != SHT_NOBITS && shdr->sh_size && !s.raw.data;
 	s.full_size = s.raw.size;
 	if (s.raw.size && (shdr->sh_flags & SHF_COMPRESSED))
 		section_read_chdr(&s, object);
@@ -170,7 +171,8 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 	 * has none.
 	 */
 	gelf_getshdr(elf_getscn(elf_of(object)->handle, 0), &first);
-	if (elf_getshdrstrndx(elf_of(object)->handle, &names))
+	object->unnamed = elf_getshdrstrndx(elf_of(object)->handle, &names);
+	if (object->unnamed)
 		return 0; /* no section names: nothing can be found */
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf_of(object)->handle, scn));) {
 		GElf_Shdr shdr;
@@ -178,6 +180,7 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 			shdr = (GElf_Shdr){0};
 		note_index_table(object, scn, &shdr);
 		const char *name = elf_strptr(elf_of(object)->handle, names, shdr.sh_name);
+		object->unnamed |= !name && shdr.sh_name;
 		if (add_section(object, name ? name : "", &shdr))
 			return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	}

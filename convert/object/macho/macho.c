@@ -161,6 +161,7 @@ static uint64_t section_offset(struct section_place *place, uint32_t off, uint64
 	return whole;
 }
 
+/* Adds a section, unless its header is cut, which @c tells. */
 static int add_section(struct object_file *object, struct cursor *c, bool wide, struct section_place *place)
 {
 	char name[MACHO_NAME_SIZE + 1], segment[MACHO_NAME_SIZE + 1];
@@ -174,13 +175,14 @@ static int add_section(struct object_file *object, struct cursor *c, bool wide, 
 	uint32_t flags = cursor_u32(c), reserved1 = cursor_u32(c), reserved2 = cursor_u32(c);
 	cursor_skip(c, wide ? 4 : 0);
 	if (!cursor_ok(c))
-		return -EBADMSG;
+		return 0;
 	s.name = section_name(object, segment, name);
 	s.code = flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS);
 	s.allocated = strcmp(segment, "__DWARF") != 0;
 	/* A dSYM has headers for all sections but the content of debug sections only. */
 	if (has_bytes(flags) && off)
 		s.raw = object_span(object, section_offset(place, off, s.size), s.size);
+	s.outside = has_bytes(flags) && off && !s.raw.data;
 	if (!s.name)
 		return -ENOMEM;
 	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
@@ -200,8 +202,8 @@ static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 	cursor_skip(c, 8); /* maxprot, initprot */
 	uint32_t n = cursor_u32(c);
 	cursor_skip(c, 4);
-	if (!cursor_ok(c) || !cursor_can_hold(c, n, wide ? SECTION_64_SIZE : SECTION_32_SIZE))
-		return -EBADMSG;
+	if (!cursor_ok(c))
+		return 0;
 	if (strcmp(name, "__TEXT") == 0 && !macho_of(object)->has_text_addr) {
 		macho_of(object)->has_text_addr = object->has_base = true;
 		macho_of(object)->text_addr = object->base_address = addr;
@@ -214,7 +216,7 @@ static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(object->map - object->file.data), &off);
 	int err =
 		mapped && vec_push(&object->segments, (struct object_segment){off, addr, size}) ? -ENOMEM : 0;
-	for (uint32_t i = 0; i < n && !err; i++)
+	for (uint32_t i = 0; i < n && !err && cursor_ok(c); i++)
 		err = add_section(object, c, wide, &place);
 	return err;
 }
@@ -248,8 +250,8 @@ static void read_install_name(struct object_file *object, struct cursor *c)
 }
 
 /*
- * Reads one command; @c is its content after the command number and size. -EBADMSG for a segment that is cut
- * short; other commands have fields of 0 then.
+ * Reads one command; @c is its content after the command number and size. If it is cut short, fields that are
+ * not there are 0, and so are sections of a segment not there. 0 or -ENOMEM.
  */
 static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
@@ -282,25 +284,21 @@ static int read_command(struct object_file *object, uint32_t command, struct cur
 	return 0;
 }
 
-static int read_commands(struct object_file *object, struct cursor *c, uint32_t n, struct gsym_diag *diag)
+/* Where the next command begins is known only while commands end within their bytes: others are the last. */
+static int read_commands(struct object_file *object, struct cursor *c, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t at = cursor_off(c);
 		uint32_t command = cursor_u32(c), size = cursor_u32(c);
-		if (!cursor_ok(c) || size < 8 || size - 8 > cursor_left(c))
-			return diag_set(diag, -EBADMSG,
-					"%s: load command %u at offset 0x%llx extends past the end of the "
-					"load commands",
-					object->path, i, (unsigned long long)at);
-		struct cursor command_bytes = cursor_window(c, size - 8);
-		int err = read_command(object, command, &command_bytes);
-		if (!err && !cursor_ok(&command_bytes) && !object->cut_command)
-			object->cut_command = at;
-		if (err == -EBADMSG)
-			return diag_set(diag, err, "%s: load command %u (0x%x) at offset 0x%llx is truncated",
-					object->path, i, command, (unsigned long long)at);
+		bool ends = cursor_ok(c) && size >= 8 && size - 8 <= cursor_left(c);
+		struct cursor content = cursor_window(c, ends ? size - 8 : cursor_left(c));
+		int err = ends || size > 8 ? read_command(object, command, &content) : 0;
 		if (err)
-			return diag_set(diag, err, "%s: out of memory", object->path);
+			return err;
+		if ((!ends || !cursor_ok(&content)) && !object->cut_command)
+			object->cut_command = at;
+		if (!ends)
+			break;
 	}
 	return 0;
 }
@@ -321,14 +319,11 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 	macho_of(object)->file_type = cursor_u32(&c);
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
-	if (size > cursor_left(&c))
-		return diag_set(diag, -EBADMSG,
-				"%s: load commands of %u bytes extend past the end of the file", object->path,
-				size);
-	struct cursor commands = cursor_window(&c, size);
-	int err = read_commands(object, &commands, n, diag);
+	struct cursor commands = cursor_window(&c, size < cursor_left(&c) ? size : cursor_left(&c));
+	object_expect(object, "load commands", 0, wide ? HEADER_64_SIZE : HEADER_32_SIZE, size);
+	int err = read_commands(object, &commands, n);
 	ranges_normalize(&object->text);
-	return err;
+	return err ? diag_set(diag, err, "%s: out of memory", object->path) : 0;
 }
 
 static void macho_close(struct object_file *object)

@@ -164,6 +164,7 @@ static int add_section(struct object_file *object, struct cursor *c, struct name
 	uint64_t kept = s.size < raw_size ? s.size : raw_size;
 	if (off)
 		s.raw = object_span(object, off, kept);
+	s.outside = off && kept && !s.raw.data;
 	/* Padding may be left out. */
 	object_expect(object, "section", (unsigned)object->sections.n + 1, off, off ? kept : 0);
 	int err =

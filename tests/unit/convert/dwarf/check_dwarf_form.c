@@ -213,8 +213,8 @@ TEST(forms)
 		{DW_FORM_ref_sig8, 8, VALUE_NONE, 0},
 		{DW_FORM_rnglistx, 2, VALUE_LIST_INDEX, 0x101},
 		{DW_FORM_loclistx, 2, VALUE_NONE, 0},
-		{DW_FORM_strp, 4, VALUE_NONE, 0},
-		{DW_FORM_line_strp, 4, VALUE_NONE, 0},
+		{DW_FORM_strp, 4, VALUE_STRING, 0},
+		{DW_FORM_line_strp, 4, VALUE_STRING, 0},
 	};
 	static const struct unit_header unit = {.off = 0x1000, .off_size = 4, .addr_size = 8, .version = 5};
 	static const struct dwarf dwarf = {.str = {digits, 4}};
@@ -325,9 +325,11 @@ TEST(strings)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct value v = read_form(cases[i].form, cases[i].bytes, &dwarf, cases[i].size);
-		assert_int_equal(v.class, cases[i].text ? VALUE_STRING : VALUE_NONE);
+		assert_int_equal(v.class, cases[i].size ? VALUE_STRING : VALUE_NONE);
 		if (cases[i].text)
 			assert_string_equal(v.str, cases[i].text);
+		else
+			assert_null(v.str);
 	}
 }
 
