@@ -199,7 +199,7 @@ bool apple_addresses_image(struct apple_addresses *addresses, const struct log_m
 	uint64_t address;
 	if (!next_address(&addresses->list, &address))
 		return false;
-	*ret = modules_by_address(images, address);
+	*ret = modules_by_address(images, &address);
 	return true;
 }
 
@@ -216,7 +216,8 @@ bool apple_addresses_next(struct apple_addresses *addresses, const struct log_mo
 	uint64_t address;
 	if (!next_address(&addresses->list, &address))
 		return false;
-	const struct log_module *image = modules_by_address(images, address);
+	uint64_t plain = address;
+	const struct log_module *image = modules_by_address(images, &plain);
 	text_bytes(out, addresses->prefix.at, scan_left(&addresses->prefix));
 	size_t from = out->n;
 	text_dec(out, addresses->number++);
@@ -229,7 +230,7 @@ bool apple_addresses_next(struct apple_addresses *addresses, const struct log_mo
 	text_char(out, ' ');
 	text_addr(out, image ? image->start : 0);
 	text_lit(out, " + ");
-	text_dec(out, image ? address - image->start : address);
+	text_dec(out, image ? plain - image->start : address);
 	return true;
 }
 
@@ -241,7 +242,7 @@ static size_t find_apple(const struct log_context *context, struct text_scan lin
 	struct apple_frame f;
 	if (!context->in_report || !parse_frame(line, &f))
 		return 0;
-	const struct log_module *image = modules_by_address(&context->apple, f.address);
+	const struct log_module *image = modules_by_address(&context->apple, &f.address);
 	if (!image)
 		return 0;
 	ret[0] = (struct log_frame){

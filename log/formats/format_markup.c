@@ -55,7 +55,7 @@ static bool number(const struct element *e, size_t field, uint64_t *ret)
 /* ---- Frames ---- */
 
 /* Translates an address in memory to a module and an address in it. */
-static bool locate_mapping(const struct log_context *context, uint64_t address, struct log_frame *frame)
+static bool locate_plain(const struct log_context *context, uint64_t address, struct log_frame *frame)
 {
 	for (size_t i = context->mappings.n; i-- > 0;) {
 		const struct log_mapping *m = &context->mappings.v[i];
@@ -66,6 +66,15 @@ static bool locate_mapping(const struct log_context *context, uint64_t address, 
 		frame->address = address - m->start + m->relative;
 		return true;
 	}
+	return false;
+}
+
+static bool locate_mapping(const struct log_context *context, uint64_t address, struct log_frame *frame)
+{
+	uint64_t plain;
+	for (unsigned i = 0; address_form(address, i, &plain); i++)
+		if (locate_plain(context, plain, frame))
+			return true;
 	return false;
 }
 

@@ -194,6 +194,13 @@ bool log_claim_find(struct text_scan line, const struct log_frame *frame, struct
 /* ---- Modules: log_modules.c ---- */
 
 /*
+ * Pointers may have more than an address: a signature (PAC), or a tag in the upper byte (MTE, HWASan, LAM).
+ * Sets *ret to the @i-th form, from 0, in which a module is looked for that holds @address: itself, then with
+ * 48, 55 and 56 bits of it, unless it is a kernel's or has no more bits. False after the last.
+ */
+bool address_form(uint64_t address, unsigned i, uint64_t *ret);
+
+/*
  * Sets the id to the hexadecimal digits in [from, to), without dashes and braces. False, and no id, if it is
  * none, as are zeros, which minidumps have of modules without an id.
  */
@@ -206,7 +213,8 @@ void set_kernel_module(const struct log_context *context, struct filter_module *
 /* Adds @module, or replaces the one with its key (@keyed) or name. 0 or -ENOMEM. Beyond MODULES_MAX it is
  * dropped. */
 int modules_add(struct log_modules *modules, const struct log_module *module, bool keyed);
-const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t address);
+/* *@address may be tagged, and is then what the module holds: see address_form(). */
+const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t *address);
 const struct log_module *modules_by_key(const struct log_modules *modules, uint64_t key);
 /* By name, or by the last components of its path. */
 const struct log_module *modules_by_name(const struct log_modules *modules, const char *from, const char *to);

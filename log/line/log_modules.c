@@ -89,12 +89,30 @@ int modules_add(struct log_modules *modules, const struct log_module *module, bo
 	return vec_push(&modules->list, added);
 }
 
-const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t address)
+bool address_form(uint64_t address, unsigned i, uint64_t *ret)
 {
-	for (size_t i = 0; i < modules->list.n; i++) {
-		const struct log_module *m = &modules->list.v[i];
-		if (address - m->start < m->size)
+	enum { KERNEL = 0xffff }; /* the upper bits of its addresses */
+	static const unsigned bits[] = {48, 55, 56};
+	*ret = address;
+	if (!i)
+		return true;
+	if (i > ARRAY_SIZE(bits) || !(address >> 48) || address >> 48 == KERNEL)
+		return false;
+	*ret = address & ((1ULL << bits[i - 1]) - 1);
+	return true;
+}
+
+const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t *address)
+{
+	uint64_t plain;
+	for (unsigned k = 0; address_form(*address, k, &plain); k++) {
+		for (size_t i = 0; i < modules->list.n; i++) {
+			const struct log_module *m = &modules->list.v[i];
+			if (plain - m->start >= m->size)
+				continue;
+			*address = plain;
 			return m;
+		}
 	}
 	return NULL;
 }

@@ -278,7 +278,7 @@ int memory_map_add_line(struct memory_map *map, const struct map_line *line)
 
 /* ---- Use ---- */
 
-bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_frame *ret)
+static bool find_plain(const struct memory_map *map, uint64_t address, struct log_frame *ret)
 {
 	size_t i = first_after(map, address);
 	if (i == map->ranges.n || map->ranges.v[i].start > address)
@@ -290,6 +290,15 @@ bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_
 	ret->space = range->space;
 	ret->is_estimate = range->is_estimate;
 	return !__builtin_add_overflow(address - range->start, range->relative, &ret->address);
+}
+
+bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_frame *ret)
+{
+	uint64_t plain;
+	for (unsigned i = 0; address_form(address, i, &plain); i++)
+		if (find_plain(map, plain, ret))
+			return true;
+	return false;
 }
 
 /* Whether both are one file, as far as the shorter tells. */

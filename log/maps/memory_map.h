@@ -68,7 +68,7 @@ int memory_map_add(struct memory_map *map, const struct memory_range *range,
 /* Adds what a line says; no range if it is not executable, or no file. 0 or -ENOMEM. */
 int memory_map_add_line(struct memory_map *map, const struct map_line *line);
 
-/* Sets module, address and space of @ret to what is at @address. False if no code is. */
+/* Sets module, address and space of @ret to what is at @address, which may be tagged. False if no code is. */
 bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_frame *ret);
 /* The same if it is @module, which may be a name without its path. */
 bool memory_map_find_in(const struct memory_map *map, uint64_t address, const struct filter_module *module,

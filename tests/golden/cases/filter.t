@@ -497,6 +497,15 @@ heap_v2/524288
 MAPPED_LIBRARIES:
 7f51c0001000-7f51c0002000 r-xp 00000000 fe:00 1 /opt/app/plain
 7f51c0002000-7f51c0003000 rw-p 00001000 fe:00 1 /opt/app/plain
+# Pointers with a signature (PAC), a tag (MTE), or those of a kernel.
+$ printf '%b' "  #0  0x00557f51c000100c in ?? ()\n  #1  0xb4007f51c0001015 in ?? ()\n  #2  0xffff7f51c0001015 in ?? ()\n" | gsym filter --maps=maps --strip-prefix=/src/app plain.gsym
+  #0  0x00557f51c000100c in square at include/shape.h:3
+  #0  0x00557f51c000100c in Shape::area() const at include/shape.h:8
+  #0  0x00557f51c000100c in main at main.cc:11
+  #1  0xb4007f51c0001015 in main at main.cc:12
+  #2  0xffff7f51c0001015 in ?? ()
+gsym: 2 of 3 frames explained
+gsym: addresses: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
 $ gsym filter --maps=none plain.gsym <log
 gsym: none: No such file or directory
 [1]

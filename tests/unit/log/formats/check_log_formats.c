@@ -332,6 +332,15 @@ static const struct log_module *by_name(const struct log_modules *modules, const
 }
 
 /* A list of modules that were declared. */
+/* The module at @address, which it has as @plain. */
+static const struct log_module *by_address(const struct log_modules *modules, uint64_t address,
+					   uint64_t plain)
+{
+	const struct log_module *found = modules_by_address(modules, &address);
+	assert_true(!found || address == plain);
+	return found;
+}
+
 TEST(modules)
 {
 	struct log_modules all = {.list = {NULL}};
@@ -353,10 +362,20 @@ TEST(modules)
 	assert_ptr_equal(modules_by_key(&all, 1), &all.list.v[0]);
 	assert_string_equal(all.list.v[0].is.name, "x.so");
 	assert_int_equal(all.list.v[0].name_size, 4);
-	assert_ptr_equal(modules_by_address(&all, 0x1000), &all.list.v[0]);
-	assert_ptr_equal(modules_by_address(&all, 0x100f), &all.list.v[0]);
-	assert_ptr_equal(modules_by_address(&all, 0x1010), &all.list.v[1]);
-	assert_null(modules_by_address(&all, 0x2fff));
+	assert_ptr_equal(by_address(&all, 0x1000, 0x1000), &all.list.v[0]);
+	assert_ptr_equal(by_address(&all, 0x100f, 0x100f), &all.list.v[0]);
+	assert_ptr_equal(by_address(&all, 0x1010, 0x1010), &all.list.v[1]);
+	assert_null(by_address(&all, 0x2fff, 0x2fff));
+	all.list.v[1].size = 0x10;
+	assert_ptr_equal(by_address(&all, 0x0055000000001004, 0x1004), &all.list.v[0]);
+	assert_ptr_equal(by_address(&all, 0xb400000000003004, 0x3004), &all.list.v[1]);
+	assert_null(by_address(&all, 0xffff000000001004, 0)); /* of a kernel */
+	all.list.v[0].start += 1ULL << 50;
+	assert_ptr_equal(by_address(&all, 0xff84000000001004, 0x4000000001004), &all.list.v[0]);
+	all.list.v[0].start += 1ULL << 55;
+	assert_ptr_equal(by_address(&all, 0x5684000000001004, 0x84000000001004), &all.list.v[0]);
+	all.list.v[0].start += 1ULL << 56;
+	assert_null(by_address(&all, 0x5684000000001004, 0));
 	m = (struct log_module){.is.name = "/usr/lib/x.so", .key = 4};
 	assert_int_equal(modules_add(&all, &m, true), 0);
 	assert_ptr_equal(by_name(&all, "x.so"), &all.list.v[2]);

@@ -254,6 +254,8 @@ static const struct step markup_steps[] = {
 	{"{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}", ""},
 	{"{{{bt:0:0x500010}}}",
 	 "{{{{bt:0:0x500010}}}} link 1010 shown 500010 backtrace return #0 of x.so=" ID},
+	{"{{{bt:0:0xb400000000500010}}} {{{bt:0:0xffff000000500010}}}",
+	 "{{{{bt:0:0xb400000000500010}}}} link 1010 shown b400000000500010 backtrace return #0 of x.so=" ID},
 	{"[1] {{{bt:1:0x500fff:pc}}} x {{{bt:2:0x500000:ra}}} {{{pc:0x500004:ra}}} {{{pc:5242884}}}",
 	 "{{{{bt:1:0x500fff:pc}}}} link 1fff shown 500fff backtrace exact #1 of x.so=" ID
 	 "; {{{{bt:2:0x500000:ra}}}} link 1000 shown 500000 backtrace return #2 of x.so=" ID

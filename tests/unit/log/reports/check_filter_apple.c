@@ -28,6 +28,10 @@ TEST(apple)
 		  "- 0x104a7ffff A <" ID "> /x\n\n",
 		  "  Thread 0:\n  0   A   0x0000000104a78004 alpha (in A) (a.c:5)\n\n  Binary Images:\n  "
 		  "0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n");
+	check_log("Thread 0:\n0   A   0x0015000104a78004 0x104a78000 + 4\n\nBinary Images:\n0x104a78000 "
+		  "- 0x104a7ffff A <" ID "> /x\n\n",
+		  "Thread 0:\n0   A   0x0015000104a78004 alpha (in A) (a.c:5)\n\nBinary Images:\n"
+		  "0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n");
 	/* cut off before its images, and one whose frames nothing announces */
 	check_unchanged("Thread 0 Crashed:\n0   My App   0x0000000104a78010 0x104a78000 + 16\n");
 	check_unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - "
