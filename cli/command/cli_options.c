@@ -28,7 +28,7 @@ void command_help(const struct command *command)
 
 void program_version(void)
 {
-	printf("gsym %s\n", GSYMFS_VERSION);
+	printf("gsym %s\ndemangles by %s\n", GSYMFS_VERSION, demangle_libraries());
 }
 
 /* ---- Errors ---- */

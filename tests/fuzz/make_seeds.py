@@ -55,6 +55,16 @@ NAMES = ["0x300580", "0X0", "300580", "ffffffff81000000", "0xffffffffffffffff", 
          "0x300580.json", "0x300580.raw.tsv", "status", "image.gsym", "by-name",
          "4ab8ef0c/off/ra", "4ab8ef0c/base/0x7f00//approximate/",
          "4ab8ef0cdee0f9b3900d2b90425bb328b39cfccb", "4AB8EF0C-DEE0-F9B3-900D-2B90425BB328", "xxh3-00", "..", "q"]
+MANGLED = """
+_Z2biDB37_ _Z2nxPDoFiiE _Z2ntIXtl1PLi2ELi3EEEEii _Z2pkIJiiiEEiDpT_ _Z3pk2IJiiiEQgtsZT_Li1EEiDpT_ _ZN1QIiE1mITk3BigEEiT_
+_ZNH1S3barERKS_i _ZNH1S3fooIRS_EEiOT_i _ZNK3$_0clIiEEDaT_ _ZNK1xMUlTyT_E_clIiEEDaS_ _ZW3foo1fv _ZNW1m1n1S1fEv _Z1fv.part.0.cold
+_ZZ1fvENKUliE12_clEi _ZN1aUt_1fEv _ZTVN10__cxxabiv117__class_type_infoE _ZThn16_N1S1fEv _ZTc0_n24_h8_n4_N1S1fEv _ZGVZ1fvE1x_2
+_ZN1ScvT_IiEEv _ZcvT_IT_IiEEv _Z1fIXadL_Z1gvEEEvv _Z1fIXcv1aIiELi1EEEvv _Z1fIXfpLi1ELi2EEEvv _Z1fIiEDTcmfp_fp0_ET_ _Z1fI1AEvDTcldtfp_1gEE
+_Z1fIXtlA3_iLi1EdxLi2ELi3EEEEvv _Z1fIXnwLi1E_iilLi1EEEEvv _Z1fIXfLplT_ELi1EEEvv _Z1fIXrqXT_ERT_XiEEEvv _Z1fITtTyETnDaTpTyEvv _Z1fDv4_f
+_Z1fPU3AS1i _Z1fPVKM1AFivE _Z1fA3_A4_KPi _Z1fILDnEEvv _Z1fILd3ff0000000000000EEvv _Z1fIXsZT_EJicEEvv _ZDC1a1bE _ZNSt3__112basic_stringIcE
+_ZL1fB5cxx11v _ZN12_GLOBAL__N_11fEv _Z1fIJEEvDpFvP1APFvS1_S1_ET_E _ZNSaIcED2Ev _ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc
+___Z1fv_block_invoke_2 _RNvMs_Cs4_1aNtB2_1b1c _ZN4core3fmt5write17h0123456789abcdefE _D3std5stdio7writelnFAyaZv ._Z1fv _Z1fv@plt
+""".split()
 
 CALLSITES = {
     "all.yaml": """# every key
@@ -364,9 +374,9 @@ def make_gsym(gsym, elf, place):
                    place / f"{path.name}.v{version}"])
 
 
-def make_names(place):
+def make_names(place, names):
     place.mkdir(parents=True, exist_ok=True)
-    for number, name in enumerate(NAMES):
+    for number, name in enumerate(names):
         (place / f"{number:02}").write_text(name)
 
 
@@ -470,7 +480,8 @@ def main():
     make_pdb_files(out / "pdb")
     make_codeview(out / "codeview")
     make_pairs(out / "pair", out / "work")
-    make_names(out / "name")
+    make_names(out / "name", NAMES)
+    make_names(out / "mangled", MANGLED)
     make_callsites(out / "callsites")
     make_objects(out / "object")
     make_breakpad(out / "breakpad")

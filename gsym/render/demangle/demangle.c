@@ -1,5 +1,6 @@
 #include "gsym/render/demangle/demangle.h"
 
+#include "gsym/render/demangle/demangle_llvm.h"
 #include "gsym/render/demangle/demangle_parts.h"
 
 #include <libiberty/demangle.h>
@@ -61,7 +62,12 @@ static bool append_rust(struct text_buf *out, const char *name, struct demangle_
 	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, job);
 }
 
-static bool append_cxx(struct text_buf *out, const char *name, struct demangle_job *job)
+static void put_text(const char *text, size_t size, void *out)
+{
+	text_bytes(out, text, size);
+}
+
+static bool append_by_libiberty(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
 	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, job))
@@ -69,6 +75,21 @@ static bool append_cxx(struct text_buf *out, const char *name, struct demangle_j
 	if (job->mode != DEMANGLE_GNU)
 		out->n = start + demangle_restyle(out->v + start, out->n - start);
 	return true;
+}
+
+/* What LLVM's demangler refuses is not tried again: only what it does not know. */
+static bool append_cxx(struct text_buf *out, const char *name, struct demangle_job *job)
+{
+	if (job->mode == DEMANGLE_GNU)
+		return append_by_libiberty(out, name, job);
+	switch (demangle_llvm(name, strlen(name), job->flags == BARE_FLAGS, job->max, put_text, out)) {
+	case DEMANGLE_LLVM_OK: return !out->failed;
+	case DEMANGLE_LLVM_UNKNOWN: return append_by_libiberty(out, name, job);
+	case DEMANGLE_LLVM_NO_MEMORY: out->failed = true; return false;
+	case DEMANGLE_LLVM_TOO_LONG: job->too_long = true; return false;
+	case DEMANGLE_LLVM_REFUSED: return false;
+	}
+	return false;
 }
 
 /* Appends what @run makes of @name, unless that is between angle brackets. */
@@ -98,6 +119,8 @@ static bool append_demangled(struct text_buf *out, const char *name, struct dema
 {
 	if (name[0] == '_' && name[1] == 'Z')
 		return append_rust(out, name, job) || append_cxx(out, name, job);
+	if (demangle_is_block(name))
+		return append_cxx(out, name, job);
 	if (name[0] == '_' && name[1] == 'R')
 		return append_rust(out, name, job);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
@@ -219,4 +242,13 @@ bool demangle_append_bare(struct text_buf *out, const char *name, size_t max)
 		return false;
 	text_bytes(out, name, size);
 	return cut_parameters(out, start);
+}
+
+const char *demangle_libraries(void)
+{
+#ifdef HAVE_LLVM_DEMANGLE
+	return HAVE_LLVM_DEMANGLE " and libiberty";
+#else
+	return "libiberty";
+#endif
 }

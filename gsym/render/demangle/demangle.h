@@ -1,10 +1,10 @@
 /*
  * demangle.h - stored names as people write them.
  *
- * Names are demangled when they are read, never when they are stored. What a name means is taken from its
- * prefix: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). The text follows llvm-symbolizer's style where
- * libiberty's differs: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is " (.cold)".
- * A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
+ * A name's prefix tells what it is: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). C++ is LLVM's where
+ * the build has its demangler; what that does not know, or without it all, is libiberty's, rewritten in
+ * llvm-symbolizer's style: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is
+ * " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_H
@@ -27,12 +27,19 @@ enum {
 	DEMANGLE_OUTPUT_MAX = 64 * 1024,
 };
 
+/* A function of Apple's blocks, "___Z1fv_block_invoke". */
+static inline bool demangle_is_block(const char *name)
+{
+	return name[0] == '_' && name[1] == '_' && name[2] == '_' && name[3] == 'Z';
+}
+
 /* Whether @name looks mangled. Most names of most images do not, and need no second look. */
 static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
 	if (mode == DEMANGLE_AUTO || mode == DEMANGLE_GNU) {
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
-		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
+		return name[0] == '_' &&
+		       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || demangle_is_block(name));
 	}
 	return mode == DEMANGLE_ADA;
 }
@@ -62,5 +69,8 @@ bool demangle_append_short(struct text_buf *out, const char *name, enum demangle
  * that have none, and of clones ("_Z4workv.cold").
  */
 bool demangle_append_bare(struct text_buf *out, const char *name, size_t max);
+
+/* What demangles in this build: "LLVM 22.1.8 and libiberty". */
+const char *demangle_libraries(void);
 
 #endif

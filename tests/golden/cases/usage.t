@@ -18,8 +18,9 @@ Commands:
 $ gsym frobnicate
 gsym: command 'frobnicate': unknown; 'gsym help' lists all
 [2]
-$ gsym --version | sed 's/[0-9.]*$/N/'
+$ gsym --version | sed 's/[0-9][0-9.]*/N/g; s/LLVM N and //'
 gsym N
+demangles by libiberty
 $ gsym 2>without; gsym --help | cmp - without
 $ gsym lookup --help
 Usage: gsym lookup [OPTION...] [FILE] [ADDRESS|NAME...]
@@ -197,9 +198,9 @@ gsym: command 'frobnicate': unknown; 'gsym help' lists all
 $ gsym help convert now
 gsym: extra operand 'now'; try 'gsym help COMMAND'
 [2]
-$ gsym -V | sed 's/[0-9.]*$/N/'
+$ gsym -V | sed 's/[0-9.]*$/N/; q'
 gsym N
-$ gsym lookup --version | sed 's/[0-9.]*$/N/'
+$ gsym lookup --version | sed 's/[0-9.]*$/N/; q'
 gsym N
 $ gsym convrt
 gsym: command 'convrt': unknown; did you mean 'convert'? 'gsym help' lists all

@@ -1,7 +1,9 @@
 /* Demangling: the languages, llvm's spelling, and names that must not cost a daemon its thread. */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "gsym/render/demangle/demangle_cache.h"
+#include "gsym/render/demangle/demangle_llvm.h"
 #include "gsym/render/demangle/demangle_parts.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/wrap_malloc.h"
@@ -145,6 +147,44 @@ TEST(llvm_spelling)
 	expect("_Z1fv.part.0.cold.123", "f() (.part.0.cold.123)");
 }
 
+static void skip_without_llvm(void)
+{
+	if (!strstr(demangle_libraries(), "LLVM")) {
+		print_message("SKIP: built without LLVM's demangler\n");
+		skip();
+	}
+}
+
+/* What libiberty of 2022 does not know, and what it spells otherwise. */
+TEST(names_of_llvm)
+{
+	static const char *const names[][2] = {
+		{"_Z1hDF16_", "h(_Float16)"},
+		{"_Z2biDB37_", "bi(_BitInt(37))"},
+		{"_Z2ntIXtl1PLi2ELi3EEEEii", "int nt<P{2, 3}>(int)"},
+		{"_Z2nxPDoFiiE", "nx(int (*)(int) noexcept)"},
+		{"_Z2pkIJiiiEEiDpT_", "int pk<int, int, int>(int, int, int)"},
+		{"_Z3pk2IJiiiEQgtsZT_Li1EEiDpT_", "int pk2<int, int, int>(int, int, int)"},
+		{"_ZN1QIiE1mITk3BigiEEiT_", "int Q<int>::m<int>(int)"},
+		{"_ZNH1S3barERKS_i", "S::bar(this S const&, int)"},
+		{"_ZNH1S3fooIRS_EEiOT_i", "int S::foo<S&>(this S&, int)"},
+		{"_ZNK3$_0clIiEEDaT_", "auto $_0::operator()<int>(int) const"},
+		{"_ZW3foo1fv", "f@foo()"},
+		{"___Z1fv_block_invoke_2", "invocation function for block in f()"},
+		{"_ZZ1fvE1x_3", "f()::x"},
+		{"_ZZ1fvE1x__12_", "f()::x"},
+		{"_ZZ1fvEs_0", "f()::string literal"},
+	};
+	skip_without_llvm();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		expect(names[i][0], names[i][1]);
+	struct text_buf out = {0};
+	assert_true(demangle_append_bare(&out, "_ZNH1S3fooIRS_EEiOT_i", 100));
+	assert_int_equal(out.n, strlen("S::foo<S&>"));
+	assert_memory_equal(out.v, "S::foo<S&>", out.n);
+	text_deinit(&out);
+}
+
 TEST(gnu_spelling)
 {
 	assert_string_equal(demangled("_ZN1aIN1bIN1cIiEEEEE1fEv", DEMANGLE_GNU), "a<b<c<int> > >::f()");
@@ -232,6 +272,91 @@ TEST(hostile_names_are_cheap)
 	sprintf(name + at, "v");
 	expect(name, name);
 }
+
+#ifdef HAVE_LLVM_DEMANGLE
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+enum { STACK = 4096 * 1024 };
+#else
+enum { STACK = 512 * 1024 };
+#endif
+
+static void put_nothing(const char *text, size_t size, void *user)
+{
+	(void)text, (void)size, (void)user;
+}
+
+static void *run_llvm(void *user)
+{
+	const struct text_buf *name = user;
+	return (void *)(intptr_t)demangle_llvm(name->v, name->n, false, DEMANGLE_OUTPUT_MAX, put_nothing,
+					       NULL);
+}
+
+/* @head, @open and @close @n times around @middle, and @tail, on a small stack. */
+static enum demangle_llvm_result nest(const char *const parts[5], size_t n)
+{
+	struct text_buf name = {0};
+	pthread_attr_t attr;
+	pthread_t thread;
+	void *result;
+	text_str(&name, parts[0]);
+	for (size_t i = 0; i < n; i++)
+		text_str(&name, parts[1]);
+	text_str(&name, parts[2]);
+	for (size_t i = 0; i < n; i++)
+		text_str(&name, parts[3]);
+	text_str(&name, parts[4]);
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, STACK), 0);
+	assert_int_equal(pthread_create(&thread, &attr, run_llvm, &name), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	pthread_attr_destroy(&attr);
+	text_deinit(&name);
+	return (enum demangle_llvm_result)(intptr_t)result;
+}
+
+/* Every way in which names nest: many levels end at a limit, not at the end of the stack. */
+TEST(nested_names)
+{
+	static const char *const kinds[][5] = {
+		{"_Z1f", "P", "i", "", ""},
+		{"_Z1f", "PFv", "i", "E", ""},
+		{"_Z1f", "1aI", "i", "E", ""},
+		{"_Z1f", "N1aI", "i", "EE", ""},
+		{"_Z1f", "u1aI", "i", "E", ""},
+		{"_Z1f", "U1a", "i", "", ""},
+		{"_Z1f", "M1a", "i", "", ""},
+		{"_Z1f", "PA1_", "i", "", ""},
+		{"_Z1f", "DTcv", "i", "Li1EE", ""},
+		{"_Z", "Z", "1fv", "E1a", ""},
+		{"_Z", "GTt", "1fv", "", ""},
+		{"_Z", "Th0_", "1fv", "", ""},
+		{"_Z", "GR", "1f_", "_", ""},
+		{"_Z1fI", "J", "i", "E", "Evv"},
+		{"_Z1fI", "TtTy", "E", "E", "Evv"},
+		{"_Z1fI", "Tp", "Ty", "", "Evv"},
+		{"_Z1fIX", "ng", "Li1E", "", "EEvv"},
+		{"_Z1fIX", "pl", "Li1E", "Li1E", "EEvv"},
+		{"_Z1fIX", "tl1a", "Li1E", "E", "EEvv"},
+		{"_Z1fIXtl1a", "di1a", "Li1E", "", "EEEvv"},
+		{"_Z1fIX", "sr1aI", "i", "E1b", "EEvv"},
+		{"_Z1fIXL_Z", "1fIXL_Z", "1fvE", "EEvE", "EEvv"},
+		{"_Z", "NKUlTt", "Ty", "E", "vE_clEv"},
+		{"_Zcv", "1aI", "T_", "E", "IiEv"},
+		{"_Z1fIJEEv", "Dp", "T_", "", ""},
+		{"_Z1fIJEEv", "PDpFvDp", "T_", "E", ""},
+	};
+	size_t refused = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		assert_int_not_equal(nest(kinds[i], 20), DEMANGLE_LLVM_REFUSED);
+		for (size_t n = 100; n < 100000; n *= 10)
+			refused += nest(kinds[i], n) == DEMANGLE_LLVM_REFUSED;
+	}
+	assert_true(refused > 2 * ARRAY_SIZE(kinds));
+}
+
+#endif
 
 TEST(long_names)
 {
