@@ -69,19 +69,20 @@ static uint64_t leading_hex(struct text_part part, bool *ret_is_all)
 	return value;
 }
 
-/* What follows the "+" of a symbol, as far as it goes. */
+/* What follows the "+" of a symbol, as far as it goes; it may have a sign of its own. */
 static uint64_t leading_number(struct text_part part)
 {
 	uint64_t value;
 	size_t skip;
 	bool overflow;
 	part = trimmed(part.text, part.size);
+	part = after(part, part.size && *part.text == '+');
 	unsigned base = base_of(part, &skip);
 	take_digits(after(part, skip), base, &value, &overflow);
 	return value;
 }
 
-/* An address, unless it is a symbol: "main", "main+0x10". */
+/* An address, unless it is a symbol: "main", "main+0x10". Without a symbol, "+0x10" is an address. */
 static void parse_binutils(const char *line, size_t size, struct symbol_query *ret)
 {
 	struct text_part all = trimmed(line, size);
@@ -91,6 +92,10 @@ static void parse_binutils(const char *line, size_t size, struct symbol_query *r
 	ret->may_be_address = true;
 	if (is_all)
 		return;
+	if (plus && plus == all.text) {
+		ret->addr = leading_number(after(all, 1));
+		return;
+	}
 	ret->kind = QUERY_SYMBOL;
 	ret->symbol = all;
 	if (!plus)

@@ -118,6 +118,7 @@ class Symbolizer(unittest.TestCase):
             with self.subTest(options=options):
                 self.assertEqual(self.gnu("-e", self.app, *options, a), wanted)
         self.assertEqual(self.gnu(f"-e{self.app}", "--", "0x" + a, "0"), f"{two}\n??:0\n")
+        self.assertEqual(self.gnu("-e", self.app, "+0x" + a, f"+{self.addr}", f" ++{self.addr:#x}"), f"{two}\n{two}\n{two}\n")
         self.assertEqual(self.gnu("-fp", "--exe", self.app, "0"), "?? ??:0\n")
         shutil.copy(self.app, self.at("a.out"))
         self.addCleanup(os.unlink, self.at("a.out"))
