@@ -235,7 +235,7 @@ static int make_network_ruleset(uint64_t *ret_all)
 
 void sandbox_enter_network(const char *directory)
 {
-	uint64_t all;
+	uint64_t all = 0;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	int ruleset = SANITIZER ? -1 : make_network_ruleset(&all);
 	if (!SANITIZER)
