@@ -234,6 +234,8 @@ int conversion_load_symbols(struct conversion *c)
 	count_lost(c, c->object);
 	if (c->debug)
 		count_lost(c, c->debug);
+	if (c->object->exports_cut)
+		warning_count(&c->warnings, WARN_EXPORTS, "exports", 0);
 	if (c->object->names_exceeded)
 		warning_count(&c->warnings, WARN_NAMES, ".symtab", 0);
 	if (!err && !c->options->match_llvm)

@@ -167,13 +167,15 @@ static bool can_pay_rows(struct budget *budget, size_t n)
 	return enough;
 }
 
-/* Inlined calls only split lines: they need no look if the lines alone are too many. */
+/* A function whose lines are too many has no others than those of the inlined calls in it. */
 static int read_lines(struct cv_module_reader *r, const struct cv_function *f)
 {
 	cv_stretches *flat = &r->sites.flat;
 	int err = cv_lines_of(&r->lines, f->place, f->size, &r->budget, flat);
-	if (!err && !can_pay_rows(&r->budget, flat->n))
+	if (!err && !can_pay_rows(&r->budget, flat->n)) {
 		flat->n = 0;
+		err = cv_append_stretch(flat, (struct cv_stretch){.hi = f->size, .call = NO_CALL});
+	}
 	return err || !flat->n ? err : cv_sites_overlay(&r->sites, &r->budget);
 }
 

@@ -257,29 +257,9 @@ static int write_inlines(struct cv_sites *s, struct arena *arena, struct budget 
 	return 0;
 }
 
-int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n, struct arena *arena,
-		   struct budget *budget, struct func_record *out)
+/* Rows of the stretches in s->spare, if the module can pay for them. 0 or -ENOMEM. */
+static int write_rows(struct cv_sites *s, struct arena *arena, struct budget *budget, struct func_record *out)
 {
-	uint32_t at = 0;
-	int err = 0;
-	s->spare.n = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		const struct pdb_piece *piece = &pieces[i];
-		const struct cv_stretch *v = s->flat.v;
-		uint32_t lo = piece->off, hi = lo + piece->size;
-		size_t first = PARTITION_POINT(0, s->flat.n, mid, v[mid].hi <= lo);
-		size_t end = PARTITION_POINT(first, s->flat.n, mid, v[mid].lo < hi);
-		err = budget_work(budget, ACCOUNT_ROWS, end - first) ? 0 : -EFBIG;
-		for (size_t k = first; k < end && !err; k++) {
-			struct cv_stretch t = v[k];
-			t.lo = at + (t.lo > lo ? t.lo - lo : 0);
-			t.hi = at + (t.hi < hi ? t.hi : hi) - lo;
-			err = cv_append_stretch(&s->spare, t);
-		}
-		at += piece->size;
-	}
-	if (err)
-		return err == -ENOMEM ? err : 0;
 	if (!budget_memory(budget, ACCOUNT_ROWS, s->spare.n * sizeof(*out->rows)))
 		return 0;
 	out->rows = arena_array(arena, s->spare.n, sizeof(*out->rows));
@@ -293,5 +273,34 @@ int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n,
 		if (!same)
 			out->rows[out->n_rows++] = (struct gsym_row){t->lo, t->file, t->line};
 	}
-	return write_inlines(s, arena, budget, out);
+	return 0;
+}
+
+int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n, struct arena *arena,
+		   struct budget *budget, struct func_record *out)
+{
+	uint32_t at = 0;
+	int err = 0;
+	s->spare.n = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct pdb_piece *piece = &pieces[i];
+		const struct cv_stretch *v = s->flat.v;
+		uint32_t lo = piece->off, hi = lo + piece->size;
+		size_t first = PARTITION_POINT(0, s->flat.n, mid, v[mid].hi <= lo);
+		size_t end = PARTITION_POINT(first, s->flat.n, mid, v[mid].lo < hi);
+		bool paid = budget_work(budget, ACCOUNT_ROWS, end - first) ||
+			    (s->calls.n && budget_work(budget, ACCOUNT_CALLS, end - first));
+		err = paid ? 0 : -EFBIG;
+		for (size_t k = first; k < end && !err; k++) {
+			struct cv_stretch t = v[k];
+			t.lo = at + (t.lo > lo ? t.lo - lo : 0);
+			t.hi = at + (t.hi < hi ? t.hi : hi) - lo;
+			err = cv_append_stretch(&s->spare, t);
+		}
+		at += piece->size;
+	}
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = write_rows(s, arena, budget, out);
+	return err ? err : write_inlines(s, arena, budget, out);
 }

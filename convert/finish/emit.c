@@ -272,12 +272,6 @@ static int get_function(void *user, size_t index, struct gsym_func *ret)
  */
 static void leave_out(void *user, size_t index, enum info_type part)
 {
-	static const enum warning kinds[INFO_TYPE_KNOWN] = {
-		[InfoType_LineTable] = WARN_PART_LINES,
-		[InfoType_InlineInfo] = WARN_PART_INLINES,
-		[InfoType_MergedFunctionsInfo] = WARN_PART_MERGED,
-		[InfoType_CallSiteInfo] = WARN_PART_CALLSITES,
-	};
 	struct emitter *e = user;
 	struct func_record *r = &e->records->v[index];
 	struct warnings one = {.order = index};
@@ -289,7 +283,7 @@ static void leave_out(void *user, size_t index, enum info_type part)
 		r->n_merged = 0;
 	else
 		r->n_callsites = r->n_patterns = 0;
-	warning_count(&one, kinds[part], NULL, r->start);
+	warning_count_part(&one, part, r->start);
 	pthread_mutex_lock(&e->lock);
 	warnings_merge(e->warnings, &one);
 	pthread_mutex_unlock(&e->lock);

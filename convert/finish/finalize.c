@@ -353,7 +353,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
 		if (options->merged)
-			err = merge_records(records, pool, arena);
+			err = merge_records(records, pool, arena, warnings);
 		if (!err && !options->match_llvm)
 			name_from_symbols(records, pool, options->dwarf_names);
 		if (!err)

@@ -47,7 +47,8 @@ int emit_records(record_vec *records, const struct pool *pool, unsigned threads,
  * and the others go to its list, in @arena. Folded functions without a holder are dropped. @records must be
  * sorted. 0 or -ENOMEM.
  */
-int merge_records(record_vec *records, const struct pool *pool, struct arena *arena);
+int merge_records(record_vec *records, const struct pool *pool, struct arena *arena,
+		  struct warnings *warnings);
 
 /* ---- Rows for symbols without DWARF entry (symbol_rows.c) ---- */
 

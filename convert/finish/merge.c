@@ -30,6 +30,7 @@ enum {
 struct merge {
 	const struct pool *pool;
 	struct arena *arena;
+	struct warnings *warnings;
 	uint32_t visited, compared;
 };
 
@@ -98,10 +99,13 @@ static int merge_group(struct merge *m, struct func_record *v, size_t first, siz
 	uint32_t n = 0;
 	if (holder && !list)
 		return -ENOMEM;
-	for (size_t i = first; i < end && holder && n < BODIES_MAX; i++)
+	size_t i = first;
+	for (; i < end && holder && n < BODIES_MAX; i++)
 		if (i != at && is_body(&v[i]) && is_confirmed(m, v, first, end, &v[i]) &&
 		    !is_listed(list, n, holder, &v[i]))
 			list[n++] = v[i];
+	if (holder && (i < end || m->visited >= VISITED_MAX || m->compared >= COMPARED_MAX))
+		warning_count(m->warnings, WARN_MERGED_LIMIT, NULL, holder->start);
 	if (n) {
 		holder->merged = list;
 		holder->n_merged = n;
@@ -109,9 +113,10 @@ static int merge_group(struct merge *m, struct func_record *v, size_t first, siz
 	return 0;
 }
 
-int merge_records(record_vec *records, const struct pool *pool, struct arena *arena)
+int merge_records(record_vec *records, const struct pool *pool, struct arena *arena,
+		  struct warnings *warnings)
 {
-	struct merge m = {.pool = pool, .arena = arena};
+	struct merge m = {.pool = pool, .arena = arena, .warnings = warnings};
 	int err = 0;
 	for (size_t first = 0, end; first < records->n && !err; first = end) {
 		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start &&

@@ -69,10 +69,11 @@ static void *copy_array(struct arena *arena, const void *v, size_t n, size_t siz
 /* Gives @out the rows and inlined calls that were read. */
 static int fill_record(struct go_reader *r, struct func_record *out)
 {
-	if (!budget_memory(&r->budget, ACCOUNT_ROWS, r->rows.n * sizeof(*r->rows.v)) ||
-	    !budget_memory(&r->budget, ACCOUNT_CALLS,
+	if (!budget_memory(&r->budget, ACCOUNT_ROWS, r->rows.n * sizeof(*r->rows.v)))
+		r->rows.n = 0;
+	if (!budget_memory(&r->budget, ACCOUNT_CALLS,
 			   r->inlines.n * sizeof(*r->inlines.v) + r->ranges.n * sizeof(*r->ranges.v)))
-		r->rows.n = r->inlines.n = r->ranges.n = 0;
+		r->inlines.n = r->ranges.n = 0;
 	while (r->rows.n && r->rows.v[r->rows.n - 1].off >= out->end - out->start)
 		r->rows.n--;
 	out->rows = COPY(r->arena, &r->rows);
@@ -90,9 +91,10 @@ static int fill_record(struct go_reader *r, struct func_record *out)
 static int read_function(struct go_reader *r, const struct go_function *f, struct func_record *out)
 {
 	int err = 0;
-	bool whole = pc_values_read(&r->table, f->file_values, &r->budget, &r->file_steps, &err);
-	whole &= pc_values_read(&r->table, f->line_values, &r->budget, &r->line_steps, &err);
-	whole &= pc_values_read(&r->table, f->call_values, &r->budget, &r->call_steps, &err);
+	bool whole =
+		pc_values_read(&r->table, f->file_values, &r->budget, ACCOUNT_ROWS, &r->file_steps, &err);
+	whole &= pc_values_read(&r->table, f->line_values, &r->budget, ACCOUNT_ROWS, &r->line_steps, &err);
+	whole &= pc_values_read(&r->table, f->call_values, &r->budget, ACCOUNT_CALLS, &r->call_steps, &err);
 	if (!whole && !err)
 		warning_count(r->warnings, WARN_GO_VALUES, NULL, f->start);
 	if (!err)

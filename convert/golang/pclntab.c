@@ -236,8 +236,8 @@ static bool next_step(struct cursor *c, const struct pclntab *table, bool first,
 	return cursor_ok(c);
 }
 
-bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *budget, pc_step_vec *ret,
-		    int *err)
+bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *budget, enum account account,
+		    pc_step_vec *ret, int *err)
 {
 	struct cursor c = cursor_new(table->values.data, table->values.size, table->object->big_endian);
 	struct pc_step at = {.value = -1};
@@ -246,7 +246,7 @@ bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *bu
 		return true;
 	cursor_seek(&c, off);
 	for (bool first = true; next_step(&c, table, first, &at); first = false) {
-		if (!budget_work(budget, ACCOUNT_ROWS, 1))
+		if (!budget_work(budget, account, 1))
 			return false;
 		if (vec_push(ret, at)) {
 			*err = -ENOMEM;

@@ -148,11 +148,18 @@ size_t pclntab_file_count(const struct pclntab *table);
 const char *pclntab_file(const struct pclntab *table, uint64_t index);
 
 /*
- * Decodes the values at @off to @ret, whose content is replaced; ends ascend. Of damaged values, or beyond
- * @budget, those before are kept and false is returned. Without memory *err is -ENOMEM.
+ * Decodes values that depend on the program counter.
+ *
+ * @table:   borrowed
+ * @off:     of the values
+ * @budget:  each of them is a step of @account
+ * @ret:     its content is replaced; ends ascend
+ * @err:     -ENOMEM is written without memory
+ *
+ * Of damaged values, or beyond @budget, those before are kept and false is returned.
  */
-bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *budget, pc_step_vec *ret,
-		    int *err);
+bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *budget, enum account account,
+		    pc_step_vec *ret, int *err);
 
 /* The value at offset @off of the function, or -1. */
 int32_t pc_value_at(const pc_step_vec *steps, uint32_t off);

@@ -126,6 +126,7 @@ struct object_file {
 	bool unnamed;             /* names of sections are damaged */
 	uint64_t cut_command;     /* offset of a load command that is damaged or too short; 0: none */
 	uint64_t name_bytes;      /* read for symbols */
+	bool exports_cut;         /* exports of a Mach-O file were left out */
 	bool names_exceeded;      /* names of symbols were left out: see budget.h */
 	struct arena names;       /* section and symbol names that are not in the file as text */
 	struct gsym_reader *gsym; /* the GSYM that this is, or has in a section; or NULL */

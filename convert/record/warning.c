@@ -48,6 +48,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_RELOCATION] = "section with relocations of unknown type or place",
 	[WARN_LOAD_COMMAND] = "load command ignored or cut short: damaged",
 	[WARN_SYMBOL_TABLE] = "symbol table ignored: damaged",
+	[WARN_EXPORTS] = "exports of a Mach-O file ignored: damaged, or too many",
 	[WARN_NAMES] = "names ignored: overlapping strings would multiply their size",
 	[WARN_GO_TABLE] = "Go's function table ignored: where its code begins is not known",
 	[WARN_GO_TREES] = "inlined calls of Go functions ignored: no trees that are possible",
@@ -77,6 +78,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_GSYM_RECORD] = "function skipped: damaged record of GSYM",
 	[WARN_GSYM_PART] = "part of a function left out: damaged block of GSYM",
 	[WARN_GSYM_UUID] = "section with GSYM ignored: its UUID is not that of the file",
+	[WARN_MERGED_LIMIT] = "functions merged with another left out: too many",
 	[WARN_PART_LINES] = "lines of a function left out: not in order, or outside it",
 	[WARN_PART_INLINES] = "inlined calls of a function left out: not nested in each other",
 	[WARN_PART_MERGED] = "functions merged with another left out: one is damaged",
@@ -92,6 +94,17 @@ void warning_count(struct warnings *warnings, enum warning kind, const char *sec
 	warnings->kind[kind].order = warnings->order;
 	warnings->kind[kind].section = section;
 	warnings->kind[kind].off = off;
+}
+
+void warning_count_part(struct warnings *warnings, enum info_type part, uint64_t start)
+{
+	static const enum warning kinds[INFO_TYPE_KNOWN] = {
+		[InfoType_LineTable] = WARN_PART_LINES,
+		[InfoType_InlineInfo] = WARN_PART_INLINES,
+		[InfoType_MergedFunctionsInfo] = WARN_PART_MERGED,
+		[InfoType_CallSiteInfo] = WARN_PART_CALLSITES,
+	};
+	warning_count(warnings, kinds[part], NULL, start);
 }
 
 void warnings_merge(struct warnings *into, const struct warnings *from)

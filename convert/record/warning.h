@@ -8,6 +8,8 @@
 #ifndef CONVERT_RECORD_WARNING_H
 #define CONVERT_RECORD_WARNING_H
 
+#include "gsym/codec/format.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +56,7 @@ enum warning {
 	WARN_RELOCATION,
 	WARN_LOAD_COMMAND,
 	WARN_SYMBOL_TABLE,
+	WARN_EXPORTS,
 	WARN_NAMES,
 	WARN_GO_TABLE,
 	WARN_GO_TREES,
@@ -83,6 +86,7 @@ enum warning {
 	WARN_GSYM_RECORD,
 	WARN_GSYM_PART,
 	WARN_GSYM_UUID,
+	WARN_MERGED_LIMIT,
 	WARN_PART_LINES,
 	WARN_PART_INLINES,
 	WARN_PART_MERGED,
@@ -104,6 +108,9 @@ struct warnings {
 };
 
 /* Counts one warning at @off of @section (a static string; NULL: @off is an address). */
+/* Counts block @part of the function at @start, which the encoder refused and which was left out. */
+void warning_count_part(struct warnings *warnings, enum info_type part, uint64_t start);
+
 void warning_count(struct warnings *warnings, enum warning kind, const char *section, uint64_t off);
 
 /* Adds the counts of @from to @into. */

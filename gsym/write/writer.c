@@ -117,7 +117,7 @@ int writer_check_size(const struct gsym_writer *w, uint64_t more, struct gsym_di
 	uint64_t size = w->strings.n + buf_size(&w->records);
 	if (size <= w->size_limit && more <= w->size_limit - size)
 		return 0;
-	return diag_set(diag, -EFBIG, "the output would exceed 0x%" PRIx64 " bytes", w->size_limit);
+	return diag_set(diag, -EOVERFLOW, "the output would exceed 0x%" PRIx64 " bytes", w->size_limit);
 }
 
 int gsym_writer_string(struct gsym_writer *writer, const char *text, size_t size, uint64_t *ret)
@@ -125,7 +125,7 @@ int gsym_writer_string(struct gsym_writer *writer, const char *text, size_t size
 	if (writer->finished)
 		return -EINVAL;
 	if (writer_check_size(writer, 0, NULL))
-		return -EFBIG;
+		return -EOVERFLOW;
 	return strtab_add(&writer->strings, text, size, ret);
 }
 

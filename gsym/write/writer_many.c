@@ -69,8 +69,9 @@ static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk,
 	unsigned left_out = 0;
 	enum info_type part;
 	int err;
-	while ((err = encode_function(job, chunk, index, &start, &part, diag)) == -EINVAL && job->leave_out &&
-	       part != InfoType_EndOfList && !(left_out & 1u << part)) {
+	while ((err = encode_function(job, chunk, index, &start, &part, diag)) && job->leave_out &&
+	       (err == -EINVAL || err == -EOVERFLOW) && part != InfoType_EndOfList &&
+	       !(left_out & 1u << part)) {
 		job->leave_out(job->user, index, part);
 		left_out |= 1u << part;
 		buf_truncate(&chunk->bytes, at);

@@ -75,7 +75,8 @@ static int count_name(void *user, const char *name, uint64_t addr)
 static void check_trie(struct span trie)
 {
 	struct names names = {0};
-	macho_walk_exports(trie, count_name, &names);
+	bool is_cut;
+	macho_walk_exports(trie, count_name, &names, &is_cut);
 	expect(names.n <= 4 * trie.size + 1);
 }
 

@@ -1221,6 +1221,15 @@ def unknown_information(b):
     b.expect("verify", str(b.run(b.gsym, "verify", "out.gsym")[2]), "1")  # llvm-gsymutil would refuse it
 
 
+@case
+def merged_beyond_the_limit(b):
+    """4,096 functions are merged with one: that there are others is told."""
+    for n, odd in (4097, ()), (4100, ("functions merged with another left out: too many",)):
+        b.build([Unit(*(Die("subprogram", name=f"f{i}", low_pc=0x1000, high_pc=0x10) for i in range(n)), language=C99)])
+        b.convert("--merged-functions", odd=odd)
+        b.expect("merged", str(b.run(b.gsym, "dump", "out.gsym")[0].count("Merged FunctionInfos[")), "4096")
+
+
 def hand_made(b, abbrevs, entry, **more):
     """A unit of DWARF 4 with one entry, beside a symbol; @entry: its bytes."""
     info = b"\4\0" + bytes(4) + b"\x08\1" + entry + b"\0"

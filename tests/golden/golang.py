@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -154,6 +155,17 @@ def check_no_tree(gsym):
             table = Table(version, FILES, functions, TEXT + 48)
             wanted = {TEXT + 0: answers()[TEXT + 32], TEXT + 16 + 8: answers()[TEXT + 8]} if first else answers()
             expect(gsym, f"no tree, Go {version}, first {first}", program(table), wanted)
+
+
+def check_accounts(gsym):
+    """Functions that share so many lines that these are left out keep their calls, which another account pays for."""
+    n = 1500
+    rows, calls = b"\2\1\1\1" * n + b"\0", pclntab.values([(8, 0), (16, -1)])
+    data = costly.go_program(b"\0main.a\0b\0", (b"\0" + rows + calls, 1, 1 + len(rows)), costly.shared_entry(n), 16 * n,
+                             struct.pack("<IIII", 0, 8, 0, 1))
+    last = TEXT + 16 * (n - 1)
+    expect(gsym, "accounts", data, {TEXT: ["b /a/b.go:0", "main.a"], last: ["b", "main.a"], last + 8: ["main.a"]},
+           odd="too much for its size")
 
 
 def check_lost_trees(gsym):
@@ -346,7 +358,7 @@ def check_programs(gsym):
 
 
 CHECKS = (check_layouts, check_places, check_high_code, check_texts, check_pe, check_nameless, check_no_tree, check_files_outside,
-          check_damage, check_lost_trees, check_header, check_programs)
+          check_damage, check_lost_trees, check_accounts, check_header, check_programs)
 
 
 if __name__ == "__main__":

@@ -90,9 +90,10 @@ int macho_load_plt(struct object_file *object, const struct object_file *symtab)
 
 /*
  * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then
- * returned, and silently where the trie is damaged. Names are only valid during the call.
+ * returned. Where the trie is damaged, too deep or costs too much, exports are left out: @ret_cut. Names are
+ * only valid during the call.
  */
-int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr),
-		       void *user);
+int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user,
+		       bool *ret_cut);
 
 #endif

@@ -123,6 +123,7 @@ struct trie_walk {
 	int (*each)(void *user, const char *name, uint64_t addr);
 	void *user;
 	uint64_t budget; /* bytes left to read: nodes of a damaged trie may form cycles or be shared */
+	bool is_cut;     /* something was left out */
 	char name[EXPORT_NAME_MAX];
 };
 
@@ -131,6 +132,7 @@ static int walk_node(struct trie_walk *w, uint64_t off, size_t length, unsigned 
 static bool spend(struct trie_walk *w, uint64_t bytes)
 {
 	bool enough = w->budget >= bytes;
+	w->is_cut |= !enough;
 	w->budget -= enough ? bytes : w->budget;
 	return enough;
 }
@@ -152,6 +154,7 @@ static int walk_edges(struct trie_walk *w, struct cursor *c, size_t length, unsi
 		const char *edge = cursor_str(c);
 		uint64_t child = cursor_uleb(c);
 		size_t size = cursor_ok(c) ? strlen(edge) : 0;
+		w->is_cut |= !cursor_ok(c) || size >= EXPORT_NAME_MAX - length;
 		if (!spend(w, size + 1) || !cursor_ok(c))
 			return 0;
 		if (size >= EXPORT_NAME_MAX - length)
@@ -166,23 +169,26 @@ static int walk_edges(struct trie_walk *w, struct cursor *c, size_t length, unsi
 
 static int walk_node(struct trie_walk *w, uint64_t off, size_t length, unsigned depth)
 {
-	if (off >= w->trie.size || depth > TRIE_DEPTH_MAX || !spend(w, 1))
-		return 0;
 	struct cursor c = cursor_new(w->trie.data, w->trie.size, false);
 	cursor_seek(&c, off);
 	uint64_t size = cursor_uleb(&c);
-	if (!cursor_ok(&c) || size > cursor_left(&c))
+	if (!cursor_ok(&c) || size > cursor_left(&c) || depth > TRIE_DEPTH_MAX || !spend(w, 1)) {
+		w->is_cut = true;
 		return 0;
+	}
 	int err = size ? take_terminal(w, c, length) : 0;
 	cursor_skip(&c, size);
 	return err ? err : walk_edges(w, &c, length, depth);
 }
 
-int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user)
+int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user,
+		       bool *ret_cut)
 {
 	struct trie_walk w = {
 		.trie = trie, .each = each, .user = user, .budget = (uint64_t)trie.size * TRIE_READS};
-	return walk_node(&w, 0, 0, 0);
+	int err = walk_node(&w, 0, 0, 0);
+	*ret_cut = w.is_cut;
+	return err;
 }
 
 /* ---- Exported symbols ---- */
@@ -191,6 +197,7 @@ struct export_list {
 	struct object_file *object;
 	struct known_addresses known;
 	uint64_t budget; /* bytes left for names */
+	bool is_cut;     /* they did not suffice */
 };
 
 static int add_export(void *user, const char *name, uint64_t off)
@@ -202,6 +209,7 @@ static int add_export(void *user, const char *name, uint64_t off)
 		return 0;
 	name += *name == '_';
 	size_t size = strlen(name);
+	e->is_cut |= size >= e->budget;
 	if (size >= e->budget)
 		return 0;
 	e->budget -= size + 1;
@@ -213,13 +221,16 @@ static int load_exports(struct object_file *object, const struct object_file *so
 {
 	const struct macho *m = macho_of(source);
 	struct span trie = object_span(source, m->exports.off, m->exports.size);
+	object->exports_cut |= m->exports.size && !trie.size;
 	if (!trie.size)
 		return 0;
 	struct export_list e = {.object = object, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
+	bool is_cut = false;
 	int err = known_addresses_make(object, &e.known);
 	if (!err)
-		err = macho_walk_exports(trie, add_export, &e);
+		err = macho_walk_exports(trie, add_export, &e, &is_cut);
 	free(e.known.v);
+	object->exports_cut |= is_cut || e.is_cut;
 	return err;
 }
 

@@ -332,6 +332,36 @@ TEST(string_table_is_limited_in_version_1)
 	gsym_writer_free(s.writer);
 }
 
+static int get_uncountable(void *user, size_t index, struct gsym_func *ret)
+{
+	size_t *callsites = user;
+	*ret = (struct gsym_func){.start = 0x1000 + index, .size = 1, .name = 1, .n_callsites = *callsites};
+	return 0;
+}
+
+static void forget_callsites(void *user, size_t index, enum info_type part)
+{
+	size_t *callsites = user;
+	assert_int_equal(index, 0);
+	assert_int_equal(part, InfoType_CallSiteInfo);
+	*callsites = 0;
+}
+
+/* More than 32 bits can count are left out as what breaks another rule is, if the caller does that. */
+TEST(uncountable_part)
+{
+	struct sample s;
+	size_t callsites = (size_t)UINT32_MAX + 1;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	(void)sample_string(&s, "f");
+	assert_int_equal(writer_add_fitting(s.writer, 1, 1, get_uncountable, NULL, &callsites, NULL),
+			 -EOVERFLOW);
+	assert_int_equal(
+		writer_add_fitting(s.writer, 1, 1, get_uncountable, forget_callsites, &callsites, NULL), 0);
+	assert_int_equal(s.writer->slots.n, 1);
+	gsym_writer_free(s.writer);
+}
+
 /* The limit of strings and records together; what is refused leaves no trace, and less may still fit. */
 TEST(size_is_limited)
 {
@@ -344,15 +374,15 @@ TEST(size_is_limited)
 	size_t records = buf_size(&s.writer->records), used = s.writer->strings.n + records;
 	writer_limit(s.writer, used + records - 1);
 	f.start = 0x1010;
-	assert_int_equal(add(&s, &f, &diag), -EFBIG);
+	assert_int_equal(add(&s, &f, &diag), -EOVERFLOW);
 	assert_words(&diag, "function at 0x1010|exceed");
-	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, NULL, &diag), -EFBIG);
+	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, NULL, &diag), -EOVERFLOW);
 	assert_words(&diag, "exceed");
 	assert_int_equal(s.writer->slots.n, 1);
 	assert_int_equal(buf_size(&s.writer->records), records);
 	writer_limit(s.writer, used + 2 * records);
 	assert_int_equal(add(&s, &f, &diag), 0);
 	writer_limit(s.writer, used);
-	assert_int_equal(gsym_writer_string(s.writer, "g", 1, &strp), -EFBIG);
+	assert_int_equal(gsym_writer_string(s.writer, "g", 1, &strp), -EOVERFLOW);
 	gsym_writer_free(s.writer);
 }

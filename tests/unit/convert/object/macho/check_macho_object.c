@@ -118,6 +118,7 @@ struct exported {
 	uint64_t addr;
 	unsigned n;
 	int ret;
+	bool cut;
 };
 
 static int note_export(void *user, const char *name, uint64_t addr)
@@ -134,7 +135,7 @@ static int walk(const struct sink *s, struct exported *e)
 	uint8_t *copy = malloc(s->n + !s->n);
 	memcpy(copy, s->v, s->n);
 	*e = (struct exported){.ret = e->ret};
-	int err = macho_walk_exports((struct span){copy, s->n}, note_export, e);
+	int err = macho_walk_exports((struct span){copy, s->n}, note_export, e, &e->cut);
 	free(copy);
 	return err;
 }
@@ -205,6 +206,7 @@ TEST(deep_tries)
 		chain(&s, n, 1);
 		assert_int_equal(walk(&s, &e), 0);
 		assert_int_equal(e.n, n <= 512);
+		assert_int_equal(e.cut, n > 512);
 		assert_int_equal(strlen(e.name), n <= 512 ? n : 0);
 	}
 	/* Names of up to 4095 bytes, whole or in parts. */
@@ -212,6 +214,7 @@ TEST(deep_tries)
 		chain(&s, 1, size);
 		assert_int_equal(walk(&s, &e), 0);
 		assert_int_equal(e.n, size < 4096);
+		assert_int_equal(e.cut, size >= 4096);
 		chain(&s, 2, size / 2);
 		assert_int_equal(walk(&s, &e), 0);
 		assert_int_equal(e.n, size / 2 * 2 < 4096);
