@@ -19,6 +19,7 @@
 #include "work/os/thread.h"
 #include "store/client/store_address.h"
 #include "store/client/store_object.h"
+#include "work/cache/handle.h"
 #include "work/worker/worker.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/fault.h"
@@ -93,10 +94,13 @@ static void send_reply(uint64_t serial, int err, const struct store_reply *reply
 
 /* ---- Objects, which are hostile ---- */
 
-/* The first @size bytes are GSYM, and after that what readers of GSYM ignore (handle.h). */
+/* @size: of the file of the cache that it is, which begins with its GSYM (handle.h) */
 static int check_conversion(const struct transfer_job *job, uint64_t size, struct gsym_diag *diag)
 {
 	struct gsym_reader *reader;
+	int failed = handle_gsym_size(job->fd, size, &size, diag);
+	if (failed)
+		return failed;
 	void *at = size ? file_map(job->fd, size, MAP_SHARED) : MAP_FAILED;
 	if (at == MAP_FAILED)
 		return diag_set(diag, size ? -errno : -EBADMSG, "the conversion is %s",

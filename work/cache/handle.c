@@ -327,6 +327,15 @@ static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
 	return err;
 }
 
+int handle_gsym_size(int fd, uint64_t size, uint64_t *ret, struct gsym_diag *diag)
+{
+	struct trailer trailer;
+	int err = trailer_read(fd, size, &trailer, diag);
+	if (!err)
+		*ret = trailer.gsym_size;
+	return err;
+}
+
 static int peek_trailer(int fd, const char *key, struct trailer *ret)
 {
 	struct stat st;

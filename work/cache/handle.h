@@ -110,6 +110,9 @@ struct handle *handle_get(struct handle *handle);
 /* NULL is allowed. */
 void handle_put(struct handle *handle);
 
+/* The size of the GSYM in the entry of @size bytes in @fd, which may be hostile: 0, -EBADMSG, or an errno. */
+int handle_gsym_size(int fd, uint64_t size, uint64_t *ret, struct gsym_diag *diag);
+
 /*
  * Appends notes, inputs and trailer to the @gsym_size bytes of @fd.
  *
