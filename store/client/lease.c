@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
 	SECONDS_MIN = 10,
@@ -49,11 +48,6 @@ void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms)
 	};
 }
 
-static void keep_etag(struct lease *lease, const char *etag)
-{
-	snprintf(lease->etag, sizeof(lease->etag), "%s", etag ? etag : "");
-}
-
 /* Between three and five quarters of @ms: hosts that begin together do not go on so. */
 static unsigned spread(struct lease *lease, unsigned ms)
 {
@@ -72,9 +66,7 @@ static void look(struct lease *lease)
 {
 	lease->step = LEASE_LOOK;
 	lease->held = false;
-	lease->left_ms = (int64_t)lease->seconds * 1000;
 	lease->wait_ms = spread(lease, lease->first_ms);
-	keep_etag(lease, "");
 }
 
 void lease_note_put(struct lease *lease, int err)
@@ -86,37 +78,22 @@ void lease_note_put(struct lease *lease, int err)
 		convert(lease, !err);
 }
 
-/* What is left of a lease, by the server's clock, and by what this host has seen of it itself. */
-static void update_left(struct lease *lease, int64_t now, int64_t modified, bool is_same)
-{
-	const int64_t whole = (int64_t)lease->seconds * 1000;
-	int64_t seen = is_same ? lease->left_ms - lease->wait_ms : whole;
-	int64_t age = now > 0 && modified > 0 && now > modified ? now - modified : 1;
-	/* Times are of whole seconds: it is over when the difference is more than its time. */
-	int64_t by_server = age > SECONDS_MAX ? 0 : whole + 1000 - age * 1000;
-	lease->left_ms = seen < by_server ? seen : by_server;
-}
-
 void lease_note_head(struct lease *lease, int err, int64_t now, int64_t modified, const char *etag)
 {
 	if (err == -ENOENT) {
 		lease->step = LEASE_TAKE;
 		return;
 	}
-	if (err || !etag || !*etag) { /* what has no tag cannot be taken over */
+	if (err || !*etag || now <= 0 || modified <= 0) {
 		convert(lease, false);
 		return;
 	}
-	lease->seconds = within(lease->seconds, SECONDS_MIN, SECONDS_MAX);
-	char before[sizeof(lease->etag)];
-	snprintf(before, sizeof(before), "%s", lease->etag);
-	keep_etag(lease, etag);
-	update_left(lease, now, modified, strcmp(before, lease->etag) == 0);
-	if (lease->left_ms <= 0) {
+	/* Times are of whole seconds: it is over when the difference is more than its time. */
+	if (now - modified > lease->seconds) {
 		lease->step = LEASE_TAKE_OVER;
+		snprintf(lease->etag, sizeof(lease->etag), "%s", etag);
 		return;
 	}
 	unsigned most = lease->seconds * 1000 / LOOKS, next = lease->wait_ms + lease->wait_ms / 2;
-	next = spread(lease, next < most ? next : most);
-	lease->wait_ms = next < lease->left_ms ? next : (unsigned)lease->left_ms;
+	lease->wait_ms = spread(lease, next < most ? next : most);
 }

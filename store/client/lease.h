@@ -3,10 +3,10 @@
  *
  * A lease is an object that is made only if there is none (STORE_IF_ABSENT). It saves work and is never
  * needed for right answers. Its holder deletes it when the conversion is published; others look for the
- * conversion at growing intervals until the lease is over, and then take it over (STORE_IF_MATCH). All times
- * are by the server's clock, of which only differences are used, so that the clocks of hosts may differ by
- * hours. Where it gives none, or nonsense, a lease is over when this host has seen it unchanged for the
- * lease's time.
+ * conversion at growing intervals until the lease is over, and then take it over (STORE_IF_MATCH). How old it
+ * is is told by the server's clock, of which only differences are used, so that the clocks of hosts may
+ * differ by hours. Where a server gives no times, or no tag, a lease cannot be taken over, and is not waited
+ * for.
  *
  * A lease is not renewed. It lasts longer than any host waits for another (share_turn.c): one that ends too
  * early costs a conversion, and one that was left by a host that crashed delays no answer, since addresses
@@ -45,8 +45,7 @@ struct lease {
 	enum lease_step step;
 	unsigned first_ms; /* the first of these waits, before it is spread */
 	unsigned wait_ms;  /* with LEASE_LOOK: from now */
-	unsigned seconds;  /* of our lease, or of the other's as its body says, within the bounds */
-	int64_t left_ms;   /* of the other's, when it was last looked at */
+	unsigned seconds;  /* that it lasts, whoever has it */
 	char etag[128];    /* of the other's */
 	bool held;         /* ours */
 	uint32_t seed;     /* of the caller, before it begins: differs between hosts, so that waits do */
@@ -62,8 +61,7 @@ void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms);
 void lease_note_put(struct lease *lease, int err);
 
 /*
- * The answer to LEASE_LOOK, when the conversion was not there: the lease as HEAD shows it, or as GET does, of
- * whose body the caller then has put the seconds into lease->seconds.
+ * The answer to LEASE_LOOK, when the conversion was not there: the lease as HEAD shows it.
  *
  * @err:      0, -ENOENT if it is gone: LEASE_TAKE; any other: LEASE_CONVERT
  * @now, @modified: of struct store_reply
