@@ -156,13 +156,11 @@ static int check_unchanged(const struct share_offer *offer)
 /* Before and after the neighbours are read, so that what is recorded is what was converted. */
 static int prepare(struct share_offer *offer)
 {
-	const struct share_place place = {&offer->facts.search, offer->facts.directory,
-					  &offer->facts.files[SHARE_SOURCE].state};
 	int err = check_unchanged(offer);
 	if (!err && !offer->has_key)
 		err = share_facts_key(&offer->facts, offer->fds, &offer->key);
 	if (!err)
-		err = share_inputs_write(&place, text_span(&offer->inputs), &offer->portable);
+		err = share_inputs_write(&offer->facts, text_span(&offer->inputs), &offer->portable);
 	return err ? err : check_unchanged(offer);
 }
 

@@ -77,72 +77,66 @@ static void write_search(const struct search_path *search, struct text_buf *out)
 	text_str(out, line);
 }
 
-/* The longest beginning of @path that has a name, with that name in @ret; 0, and "a", if none has. */
-static size_t find_place(const struct share_place *place, const char *path, char ret[static 24])
+/*
+ * Finds the part of @path that is the directory of the object file, perhaps below a directory of debug files,
+ * where debug files lie as their object files do below the root; else a source. Returns its size, or 0 if
+ * there is none.
+ *
+ * @ret_at:   where it begins
+ * @ret_name: what stands for it
+ */
+static size_t find_place(const struct share_facts *facts, const char *path, size_t *ret_at,
+			 char ret_name[static 24])
 {
-	const struct search_path *search = place->search;
-	size_t n_debug = count_debug_dirs(search), n_dirs = count_dirs(search);
-	size_t longest = prefix_of(path, place->directory);
-	snprintf(ret, 24, longest ? "s" : "a");
-	for (size_t i = 0; i < n_dirs; i++) {
-		size_t n = prefix_of(path, search->dirs[i]);
-		size_t more = i < n_debug && n ? prefix_of(path + n, place->directory) : 0;
-		if (n + more <= longest)
-			continue;
-		longest = n + more;
-		snprintf(ret, 24, "%c%zu",
-			 i >= n_debug ? 'r'
-			 : more       ? 'e'
-				      : 'd',
-			 i >= n_debug ? i - n_debug : i);
+	const struct search_path *search = &facts->search;
+	const size_t n_debug = count_debug_dirs(search);
+	size_t n = prefix_of(path, facts->directory);
+	*ret_at = 0;
+	snprintf(ret_name, 24, "*");
+	for (size_t i = 0; i < n_debug && !n; i++) {
+		*ret_at = prefix_of(path, search->dirs[i]);
+		n = *ret_at ? prefix_of(path + *ret_at, facts->directory) : 0;
 	}
-	return longest;
+	for (size_t i = 0; i < search->n_sources && !n; i++) {
+		*ret_at = 0;
+		n = prefix_of(path, search->dirs[n_debug + i]);
+		snprintf(ret_name, 24, "*%zu", i);
+	}
+	return n;
 }
 
-static void write_path(const struct share_place *place, const char *name, struct text_buf *out)
+/* The length of what stands before the path in @name. */
+static size_t packed_size(const char *name)
 {
-	char where[24];
-	bool packed = strncmp(name, PACKED, sizeof(PACKED) - 1) == 0;
-	const char *path = packed ? name + sizeof(PACKED) - 1 : name;
-	size_t n = find_place(place, path, where);
-	if (packed)
-		text_char(out, 'p');
-	text_str(out, where);
-	text_char(out, ':');
-	text_str(out, path + n);
+	return strncmp(name, PACKED, sizeof(PACKED) - 1) == 0 ? sizeof(PACKED) - 1 : 0;
 }
 
-/* The directory that the name of a place stands for here, in two parts; false if there is no such place. */
-static bool place_directory(const struct share_place *place, const char *name, const char *ret[static 2])
+static void write_path(const struct share_facts *facts, const char *name, struct text_buf *out)
 {
-	const struct search_path *search = place->search;
-	char *end;
-	size_t n_debug = count_debug_dirs(search), n = strtoul(name + 1, &end, 10);
-	ret[0] = ret[1] = "";
-	if (*end != ':' || ((*name == 's' || *name == 'a') != (end == name + 1)))
-		return false;
-	switch (*name) {
-	case 'a': return true;
-	case 's': ret[0] = place->directory; return true;
-	case 'r': ret[0] = n < search->n_sources ? search->dirs[n_debug + n] : NULL; return ret[0];
-	case 'e': ret[1] = place->directory; break;
-	case 'd': break;
-	default: return false;
-	}
-	ret[0] = n < n_debug ? search->dirs[n] : NULL;
-	return ret[0];
+	char stands[24];
+	size_t at, packed = packed_size(name), n = find_place(facts, name + packed, &at, stands);
+	at += packed;
+	text_bytes(out, name, n ? at : 0);
+	text_str(out, n ? stands : "");
+	text_str(out, name + (n ? at + n : 0));
 }
 
 /* The path that @name means here. False if it means none. */
-static bool read_path(const struct share_place *place, const char *name, char *ret, size_t size)
+static bool read_path(const struct share_facts *facts, const char *name, char *ret, size_t size)
 {
-	const char *parts[2], *rest = strchr(name, ':');
-	bool packed = *name == 'p';
-	if (!rest || rest[1] != '/' || !place_directory(place, name + packed, parts))
+	const struct search_path *search = &facts->search;
+	const char *star = strchr(name, '*'), *directory = facts->directory, *rest = star ? star + 1 : "";
+	char *end = NULL;
+	if (star && is_digit(*rest)) {
+		size_t i = strtoul(rest, &end, 10);
+		rest = end;
+		directory = i < search->n_sources ? search->dirs[count_debug_dirs(search) + i] : NULL;
+	}
+	if (!directory || (star && *rest != '/'))
 		return false;
-	int n = snprintf(ret, size, "%s%.*s%s%s", packed ? PACKED : "", (int)trimmed(parts[0]), parts[0],
-			 parts[1], rest + 1);
-	return n > 0 && (size_t)n < size;
+	int n = snprintf(ret, size, "%.*s%.*s%s", star ? (int)(star - name) : INT_MAX, name,
+			 star ? (int)trimmed(directory) : 0, directory, rest);
+	return n > 0 && (size_t)n < size && ret[packed_size(ret)] == '/';
 }
 
 /* ---- Giving ---- */
@@ -169,13 +163,13 @@ static int write_servers(const char *again, struct text_buf *out)
 	return 0;
 }
 
-static int write_neighbour(const struct share_place *place, const char *path, size_t *n, struct text_buf *out)
+static int write_neighbour(const struct share_facts *facts, const char *path, size_t *n, struct text_buf *out)
 {
 	char print[FILE_PRINT_SIZE];
 	struct neighbour file;
-	if (strchr(path, '\n'))
-		return -EPERM; /* other hosts read lines */
-	int fd = neighbour_open(place->search, place->source, path, &file);
+	if (strpbrk(path, "\n*"))
+		return -EPERM; /* other hosts read lines, and places */
+	int fd = neighbour_open(&facts->search, &facts->files[SHARE_SOURCE].state, path, &file);
 	*n += fd >= 0;
 	int err = *n > NEIGHBOURS_MAX ? -EPERM : print_file(fd, &file, print);
 	if (fd >= 0)
@@ -184,19 +178,19 @@ static int write_neighbour(const struct share_place *place, const char *path, si
 		return err;
 	text_str(out, print);
 	text_char(out, ' ');
-	write_path(place, path, out);
+	write_path(facts, path, out);
 	text_char(out, '\n');
 	return 0;
 }
 
-int share_inputs_write(const struct share_place *place, struct span local, struct text_buf *ret)
+int share_inputs_write(const struct share_facts *facts, struct span local, struct text_buf *ret)
 {
 	char line[INPUTS_LINE_SIZE];
 	const char *at = (const char *)local.data, *end = at + local.size;
 	size_t n = 0;
 	int err = 0;
 	if (local.size)
-		write_search(place->search, ret);
+		write_search(&facts->search, ret);
 	while (at < end && !err) {
 		at = inputs_next(at, end, line);
 		if (!at || strlen(line) < LOCAL_DIGITS + 2)
@@ -204,7 +198,7 @@ int share_inputs_write(const struct share_place *place, struct span local, struc
 		const char *name = line + LOCAL_DIGITS + 1;
 		err = strncmp(name, SERVERS, sizeof(SERVERS) - 1) == 0
 			      ? write_servers(name + sizeof(SERVERS) - 1, ret)
-			      : write_neighbour(place, name, &n, ret);
+			      : write_neighbour(facts, name, &n, ret);
 	}
 	return err ? err : ret->failed ? -ENOMEM : 0;
 }
@@ -212,7 +206,7 @@ int share_inputs_write(const struct share_place *place, struct span local, struc
 /* ---- Taking ---- */
 
 struct inputs_reading {
-	const struct share_place *place;
+	const struct share_facts *facts;
 	int64_t age;
 	struct text_buf *inputs, *notes;
 	unsigned used;
@@ -228,7 +222,7 @@ static int read_servers(struct inputs_reading *r, const char *seconds)
 	int64_t left = (int64_t)whole - r->age;
 	if (left <= 0)
 		return -ESTALE;
-	inputs_add_asked(r->inputs, r->place->search, time(NULL) + left);
+	inputs_add_asked(r->inputs, &r->facts->search, time(NULL) + left);
 	return 0;
 }
 
@@ -244,7 +238,7 @@ static int compare(struct inputs_reading *r, const char *print, const char *path
 {
 	char here[FILE_PRINT_SIZE];
 	struct neighbour file;
-	int fd = neighbour_open(r->place->search, r->place->source, path, &file);
+	int fd = neighbour_open(&r->facts->search, &r->facts->files[SHARE_SOURCE].state, path, &file);
 	bool seen = fd >= 0 || fd == -EPERM;
 	r->n += fd >= 0;
 	int err = r->n > NEIGHBOURS_MAX ? -EBADMSG : print_file(fd, &file, here);
@@ -268,16 +262,16 @@ static int read_line(struct inputs_reading *r, char *line)
 	*name++ = 0;
 	if (strcmp(line, "?") == 0)
 		return read_servers(r, name);
-	if (!read_path(r->place, name, path, sizeof(path)))
+	if (!read_path(r->facts, name, path, sizeof(path)))
 		return -EBADMSG;
 	return compare(r, line, path);
 }
 
 /* Whether the first line is that of this host. */
-static int check_search(const struct share_place *place, const char *line)
+static int check_search(const struct share_facts *facts, const char *line)
 {
 	struct text_buf own = {0};
-	write_search(place->search, &own);
+	write_search(&facts->search, &own);
 	int err = own.failed                                                            ? -ENOMEM
 		  : strncmp(line, "search ", 7) != 0                                    ? -EBADMSG
 		  : strlen(line) + 1 != own.n || memcmp(line, own.v, strlen(line)) != 0 ? -EXDEV
@@ -286,18 +280,18 @@ static int check_search(const struct share_place *place, const char *line)
 	return err;
 }
 
-int share_inputs_read(const struct share_place *place, struct span portable, int64_t age,
+int share_inputs_read(const struct share_facts *facts, struct span portable, int64_t age,
 		      struct text_buf *ret_inputs, struct text_buf *ret_notes)
 {
 	char line[FILE_PRINT_SIZE + 32 + PATH_MAX];
 	const char *at = (const char *)portable.data, *end = at + portable.size;
-	struct inputs_reading r = {.place = place, .age = age, .inputs = ret_inputs, .notes = ret_notes};
+	struct inputs_reading r = {.facts = facts, .age = age, .inputs = ret_inputs, .notes = ret_notes};
 	int err = 0;
 	for (bool first = true; at < end && !err; first = false) {
 		at = next_line(at, end, line, sizeof(line));
 		if (!at)
 			return -EBADMSG;
-		err = first ? check_search(place, line) : read_line(&r, line);
+		err = first ? check_search(facts, line) : read_line(&r, line);
 	}
 	return err ? err : ret_inputs->failed || ret_notes->failed ? -ENOMEM : 0;
 }

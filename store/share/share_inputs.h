@@ -7,33 +7,27 @@
  *
  * and each further line tells of one path, in the order in which they were looked for:
  *
- *	<what was found> <whether packed><place>:<path>
+ *	<what was found> <path>
  *
- * What was found is "-" for nothing, "+" for a file that must not be read, or as of file_print.h. The place,
- * of which the path is the rest, is "s" for the directory of the object file, "dN" for a directory of debug
- * files, "eN" for one of these with the directory of the object file after it, "rN" for a source, and "a" for
- * the root: so that a host may keep its files elsewhere. "p" before it stands for PACKED (packed_name.h).
+ * What was found is "-" for nothing, "+" for a file that must not be read, or as of file_print.h. In a path,
+ * which may begin with PACKED (packed_name.h), "*" stands for the directory of the object file, "*N" for a
+ * source: so that a host may keep its files elsewhere. Directories of debug files are the same on hosts that
+ * share.
  * A line "? <seconds>" says that debuginfod's servers had nothing, and for how long that is believed.
  */
 #ifndef STORE_SHARE_SHARE_INPUTS_H
 #define STORE_SHARE_SHARE_INPUTS_H
 
-#include "work/run/neighbour.h"
+#include "store/share/share_facts.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/text_buf.h"
 
-/* Where a host has the object file, and where it searches. Borrowed. */
-struct share_place {
-	const struct search_path *search;
-	const char *directory; /* of the object file, absolute, without a slash at its end */
-	const struct file_state *source;
-};
-
 /*
- * Appends the portable form of @local (inputs.h) to @ret. 0; -EPERM if it must not be shared: there are more
- * than 256 neighbours, or one that others may forge; -ENOMEM; -EBADMSG.
+ * Appends the portable form of @local (inputs.h) to @ret; @facts are those of this host. 0; -EPERM if it must
+ * not be shared: there are more than 256 neighbours, one that others may forge, or one with "*" in its path;
+ * -ENOMEM; -EBADMSG.
  */
-int share_inputs_write(const struct share_place *place, struct span local, struct text_buf *ret);
+int share_inputs_write(const struct share_facts *facts, struct span local, struct text_buf *ret);
 
 /*
  * Looks for the neighbours that @portable names, and appends them in the form of inputs.h to @ret_inputs,
@@ -44,7 +38,7 @@ int share_inputs_write(const struct share_place *place, struct span local, struc
  * 0; -ESTALE if one is another here, or servers are to be asked again; -EXDEV if this host searches
  * elsewhere; -EBADMSG if it is damaged; -ENOMEM.
  */
-int share_inputs_read(const struct share_place *place, struct span portable, int64_t age,
+int share_inputs_read(const struct share_facts *facts, struct span portable, int64_t age,
 		      struct text_buf *ret_inputs, struct text_buf *ret_notes);
 
 #endif

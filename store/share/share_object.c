@@ -172,10 +172,8 @@ static int64_t age_of(const struct store_reply *reply)
 static int compare_inputs(struct share_found *found, const struct share_facts *facts, struct span inputs,
 			  const struct store_reply *reply)
 {
-	const struct share_place place = {&facts->search, facts->directory,
-					  &facts->files[SHARE_SOURCE].state};
 	found->alone = !inputs.size;
-	return share_inputs_read(&place, inputs, age_of(reply), &found->inputs, &found->notes);
+	return share_inputs_read(facts, inputs, age_of(reply), &found->inputs, &found->notes);
 }
 
 struct texts_copy {

@@ -21,8 +21,7 @@ struct host {
 	char root[PATH_SIZE], source[PATH_SIZE], directory[PATH_SIZE], debug[PATH_SIZE];
 	const char *dirs[3];
 	struct search_path search;
-	struct file_state state;
-	struct share_place place;
+	struct share_facts facts;
 };
 
 struct fixture {
@@ -48,8 +47,9 @@ static void init_host(struct fixture *f, struct host *host, const char *name)
 	host->dirs[0] = host->debug;
 	host->dirs[1] = host->source;
 	host->search = (struct search_path){.dirs = host->dirs, .n_sources = 1, .servers = 5};
-	host->state = (struct file_state){.mode = 0400, .uid = geteuid(), .gid = getegid()};
-	host->place = (struct share_place){&host->search, host->directory, &host->state};
+	host->facts = (struct share_facts){.search = host->search, .directory = host->directory};
+	host->facts.files[SHARE_SOURCE].state =
+		(struct file_state){.mode = 0400, .uid = geteuid(), .gid = getegid()};
 }
 
 static int set_up(void **state)
@@ -102,14 +102,14 @@ static void note(struct fixture *f, const char *format, const char *dir, const c
 static int give(struct fixture *f)
 {
 	text_reset(&f->portable);
-	return share_inputs_write(&f->hosts[0].place, text_span(&f->local), &f->portable);
+	return share_inputs_write(&f->hosts[0].facts, text_span(&f->local), &f->portable);
 }
 
 static int take(struct fixture *f, const struct host *host, int64_t age)
 {
 	text_reset(&f->taken);
 	text_reset(&f->notes);
-	return share_inputs_read(&host->place, text_span(&f->portable), age, &f->taken, &f->notes);
+	return share_inputs_read(&host->facts, text_span(&f->portable), age, &f->taken, &f->notes);
 }
 
 static bool has(const struct text_buf *text, const char *part)
@@ -144,13 +144,13 @@ TEST_WITH(test_places, set_up, tear_down)
 	note_all(f);
 	assert_int_equal(give(f), 0);
 	assert_true(has(&f->portable, "search 1 1 "));
-	assert_true(has(&f->portable, " s:/near.dwo\n"));
-	assert_true(has(&f->portable, " r0:/root.dwo\n"));
-	assert_true(has(&f->portable, " d0:/x/far.debug\n"));
-	assert_true(has(&f->portable, "- s:/missing\n"));
-	assert_true(has(&f->portable, " pr0:/packed.debug\n"));
-	assert_true(has(&f->portable, "- e0:/prog.debug\n"));
-	assert_false(has(&f->portable, f->dir));
+	assert_true(has(&f->portable, " */near.dwo\n"));
+	assert_true(has(&f->portable, " *0/root.dwo\n"));
+	assert_true(has(&f->portable, "/x/far.debug\n"));
+	assert_true(has(&f->portable, "- */missing\n"));
+	assert_true(has(&f->portable, " " PACKED "*0/packed.debug\n"));
+	assert_true(has(&f->portable, "/debug*/prog.debug\n"));
+	assert_false(has(&f->portable, f->hosts[0].root));
 }
 
 TEST_WITH(test_another_host, set_up, tear_down)
@@ -207,19 +207,17 @@ TEST_WITH(test_damaged, set_up, tear_down)
 	static const char *const texts[] = {
 		"search",
 		"search 1 1\n",
-		"b00 s:/near\n",
-		"- s:near\n",
+		"b00 */near\n",
+		"- *near\n",
 		"-\n",
-		"- s/near\n",
-		"- x0:/near\n",
-		"- r1:/near\n",
-		"- r18446744073709551616:/near\n",
-		"- d:/near\n",
-		"- s0:/near\n",
-		"- d9:/near\n",
-		"- e:/near\n",
-		"- :/near\n",
-		"- s:/near",
+		"- near\n",
+		"- *1/near\n",
+		"- *18446744073709551616/near\n",
+		"- *0near\n",
+		"- *0\n",
+		"- x*/near\n",
+		"- \n",
+		"- */near",
 		"? \n",
 		"? 60s\n",
 		"? -1\n",
