@@ -25,8 +25,7 @@
 	X(sign_detached, crypto_sign_detached)               \
 	X(sign_verify_detached, crypto_sign_verify_detached) \
 	X(to_base64, sodium_bin2base64)                      \
-	X(from_base64, sodium_base642bin)                    \
-	X(memzero, sodium_memzero)
+	X(from_base64, sodium_base642bin)
 
 struct sodium {
 #define SODIUM_MEMBER(name, function) __typeof__(function) *name;

@@ -30,19 +30,6 @@ struct store_trust {
 
 /* ---- Files of keys ---- */
 
-/* A file with secrets, in memory. */
-struct key_text {
-	char *v;
-	size_t n;
-};
-
-static void key_text_deinit(struct key_text *text)
-{
-	if (text->v)
-		sodium_library(NULL)->memzero(text->v, text->n);
-	free(text->v);
-}
-
 static int check_owner(const char *path, const struct stat *st, bool is_secret, struct gsym_diag *diag)
 {
 	if (!S_ISREG(st->st_mode))
@@ -63,6 +50,19 @@ static int check_owner(const char *path, const struct stat *st, bool is_secret, 
 	return 0;
 }
 
+/* A file in memory, as a string. */
+struct key_text {
+	char *v;
+	size_t n;
+};
+
+static void key_text_deinit(struct key_text *text)
+{
+	if (text->v)
+		explicit_bzero(text->v, text->n);
+	free(text->v);
+}
+
 static int read_text(int fd, const char *path, bool is_secret, struct key_text *ret, struct gsym_diag *diag)
 {
 	struct stat st;
@@ -71,19 +71,18 @@ static int read_text(int fd, const char *path, bool is_secret, struct key_text *
 	int err = check_owner(path, &st, is_secret, diag);
 	if (err)
 		return err;
-	struct key_text text = {calloc(1, (size_t)st.st_size + 1), (size_t)st.st_size};
-	if (!text.v)
+	*ret = (struct key_text){calloc(1, (size_t)st.st_size + 1), (size_t)st.st_size};
+	if (!ret->v)
 		return diag_set(diag, -ENOMEM, "no memory");
-	err = read_all(fd, text.v, text.n, 0);
-	if (err) {
-		key_text_deinit(&text);
+	err = read_all(fd, ret->v, ret->n, 0);
+	if (err)
 		return diag_set(diag, err, "'%s': %s", path,
 				err == -EBADMSG ? "was cut while it was read" : strerror(-err));
-	}
-	*ret = text;
-	return 0;
+	return strlen(ret->v) == ret->n ? 0
+					: diag_set(diag, -EBADMSG, "'%s' is no text: it holds a NUL", path);
 }
 
+/* To be freed in any case. */
 static int open_text(const char *path, bool is_secret, struct key_text *ret, struct gsym_diag *diag)
 {
 	if (!sodium_library(diag))
@@ -96,15 +95,8 @@ static int open_text(const char *path, bool is_secret, struct key_text *ret, str
 	return err;
 }
 
-/* The keys of a file one after the other. What a file holds is never part of a diagnosis. */
-struct key_lines {
-	const char *path, *prefix;
-	char *rest; /* NULL at the end */
-	unsigned line;
-};
-
-/* Parses "PREFIX BASE64", of which @blank is where the rest begins. NULL if it is no key. */
-static char *parse_key(char *at, const char *prefix, uint8_t ret[static KEY_BYTES])
+/* Parses "PREFIX BASE64". Returns what follows that; NULL if it is no key. */
+static const char *parse_key(const char *at, const char *prefix, uint8_t ret[static KEY_BYTES])
 {
 	size_t n = strlen(prefix), size;
 	if (strncmp(at, prefix, n) != 0 || !strchr(BLANKS, at[n]) || !at[n])
@@ -118,81 +110,49 @@ static char *parse_key(char *at, const char *prefix, uint8_t ret[static KEY_BYTE
 	return at + n + strspn(at + n, BLANKS);
 }
 
-/* 1 and the next key, with *ret_rest what follows it in its line; 0 at the end; -EBADMSG. */
-static int next_key(struct key_lines *lines, uint8_t ret[static KEY_BYTES], const char **ret_rest,
-		    struct gsym_diag *diag)
+/*
+ * Reads a file of keys, all of whose lines are checked. What it holds is never part of a diagnosis.
+ *
+ * @is_secret: it holds one secret key and nothing else, which is then in @key
+ * @key:       else: whether it is in the file is returned, 1 or 0
+ */
+static int read_keys(const char *path, bool is_secret, uint8_t key[static KEY_BYTES], struct gsym_diag *diag)
 {
-	char *at;
-	while ((at = strsep(&lines->rest, "\n"))) {
-		lines->line++;
+	const char *prefix = is_secret ? SECRET_PREFIX : PUBLIC_PREFIX;
+	CLEANUP(key_text_deinit) struct key_text text = {0};
+	uint8_t read[KEY_BYTES];
+	unsigned line = 0, n = 0;
+	bool found = false;
+	int err = open_text(path, is_secret, &text, diag);
+	for (char *rest = text.v, *at; !err && (at = strsep(&rest, "\n"));) {
+		line++;
 		at[strcspn(at, "#")] = 0;
 		at += strspn(at, BLANKS);
 		if (!*at)
 			continue;
-		*ret_rest = parse_key(at, lines->prefix, ret);
-		if (*ret_rest)
-			return 1;
-		return diag_set(diag, -EBADMSG, "'%s', line %u: no key of the form '%s BASE64'", lines->path,
-				lines->line, lines->prefix);
+		const char *after = parse_key(at, prefix, read);
+		found |= after && !is_secret && memcmp(key, read, KEY_BYTES) == 0;
+		if (!after)
+			err = diag_set(diag, -EBADMSG, "'%s', line %u: no key of the form '%s BASE64'", path,
+				       line, prefix);
+		else if (is_secret && (n || *after))
+			err = diag_set(diag, -EBADMSG, "'%s', line %u: more than the key that signs", path,
+				       line);
+		else if (is_secret)
+			memcpy(key, read, KEY_BYTES);
+		n++;
 	}
-	return 0;
+	explicit_bzero(read, sizeof(read));
+	if (!err && !n)
+		err = diag_set(diag, -EBADMSG, "'%s' holds no key", path);
+	return err ? err : found;
 }
 
-static int begin_lines(struct key_lines *lines, const char *path, const char *prefix, struct key_text *text,
-		       struct gsym_diag *diag)
+int trust_file_has(const char *path, const uint8_t key[static 32], struct gsym_diag *diag)
 {
-	*lines = (struct key_lines){path, prefix, text->v, 0};
-	return strlen(text->v) == text->n ? 0
-					  : diag_set(diag, -EBADMSG, "'%s' is no text: it holds a NUL", path);
-}
-
-static int find_seed(struct key_lines *lines, uint8_t ret[static KEY_BYTES], struct gsym_diag *diag)
-{
-	uint8_t other[KEY_BYTES];
-	const char *rest;
-	int n = next_key(lines, ret, &rest, diag);
-	if (n == 0)
-		return diag_set(diag, -EBADMSG, "'%s' holds no key", lines->path);
-	if (n > 0 && *rest)
-		return diag_set(diag, -EBADMSG, "'%s', line %u: more than a key", lines->path, lines->line);
-	if (n > 0)
-		n = next_key(lines, other, &rest, diag);
-	sodium_library(NULL)->memzero(other, sizeof(other));
-	return n > 0 ? diag_set(diag, -EBADMSG, "'%s', line %u: a second key, but one signs", lines->path,
-				lines->line)
-		     : n;
-}
-
-static int read_seed(const char *path, uint8_t ret[static KEY_BYTES], struct gsym_diag *diag)
-{
-	CLEANUP(key_text_deinit) struct key_text text = {0};
-	struct key_lines lines;
-	int err = open_text(path, true, &text, diag);
-	if (!err)
-		err = begin_lines(&lines, path, SECRET_PREFIX, &text, diag);
-	return err ? err : find_seed(&lines, ret, diag);
-}
-
-/* All lines are checked. */
-int trust_file_has(const char *path, const uint8_t wanted[static 32], struct gsym_diag *diag)
-{
-	CLEANUP(key_text_deinit) struct key_text text = {0};
-	struct key_lines lines;
-	uint8_t key[KEY_BYTES];
-	const char *rest;
-	bool found = false, any = false;
-	int n = open_text(path, false, &text, diag);
-	if (!n)
-		n = begin_lines(&lines, path, PUBLIC_PREFIX, &text, diag);
-	if (n)
-		return n;
-	while ((n = next_key(&lines, key, &rest, diag)) > 0) {
-		any = true;
-		found |= memcmp(key, wanted, KEY_BYTES) == 0;
-	}
-	if (!n && !any)
-		return diag_set(diag, -EBADMSG, "'%s' holds no key", path);
-	return n ? n : found;
+	uint8_t wanted[KEY_BYTES];
+	memcpy(wanted, key, sizeof(wanted));
+	return read_keys(path, false, wanted, diag);
 }
 
 /* ---- The interface ---- */
@@ -210,13 +170,9 @@ static int try_files(const struct store_trust *trust, struct gsym_diag *diag)
 {
 	static const uint8_t none[KEY_BYTES];
 	uint8_t seed[KEY_BYTES];
-	int err = 0;
-	if (trust->sign_key) {
-		err = read_seed(trust->sign_key, seed, diag);
-		if (!err)
-			sodium_library(NULL)->memzero(seed, sizeof(seed));
-	}
-	if (!err && trust->trusted_keys)
+	int err = trust->sign_key ? read_keys(trust->sign_key, true, seed, diag) : 0;
+	explicit_bzero(seed, sizeof(seed));
+	if (err >= 0 && trust->trusted_keys)
 		err = trust_file_has(trust->trusted_keys, none, diag);
 	return err < 0 ? err : 0;
 }
@@ -267,14 +223,14 @@ int trust_sign(struct store_trust *trust, const uint8_t *message, size_t size, u
 	uint8_t seed[crypto_sign_SEEDBYTES], secret[crypto_sign_SECRETKEYBYTES];
 	if (!trust_signs(trust))
 		return 0;
-	int err = read_seed(trust->sign_key, seed, diag);
-	if (err)
+	int err = read_keys(trust->sign_key, true, seed, diag);
+	if (err < 0)
 		return err;
 	const struct sodium *sodium = sodium_library(NULL);
 	sodium->sign_seed_keypair(ret_signer, secret, seed);
 	sodium->sign_detached(ret_signature, NULL, message, size, secret);
-	sodium->memzero(seed, sizeof(seed));
-	sodium->memzero(secret, sizeof(secret));
+	explicit_bzero(seed, sizeof(seed));
+	explicit_bzero(secret, sizeof(secret));
 	return 1;
 }
 
@@ -297,10 +253,9 @@ int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size,
 static void write_key(const char *prefix, const uint8_t *key, char ret[static 128])
 {
 	char text[BASE64_SIZE];
-	const struct sodium *sodium = sodium_library(NULL);
-	sodium->to_base64(text, sizeof(text), key, KEY_BYTES, sodium_base64_VARIANT_ORIGINAL);
+	sodium_library(NULL)->to_base64(text, sizeof(text), key, KEY_BYTES, sodium_base64_VARIANT_ORIGINAL);
 	snprintf(ret, 128, "%s %s\n", prefix, text);
-	sodium->memzero(text, sizeof(text));
+	explicit_bzero(text, sizeof(text));
 }
 
 int trust_make_key(char ret_secret[static 128], char ret_public[static 128], struct gsym_diag *diag)
@@ -313,6 +268,6 @@ int trust_make_key(char ret_secret[static 128], char ret_public[static 128], str
 	sodium->sign_keypair(public, secret);
 	write_key(SECRET_PREFIX, secret, ret_secret);
 	write_key(PUBLIC_PREFIX, public, ret_public);
-	sodium->memzero(secret, sizeof(secret));
+	explicit_bzero(secret, sizeof(secret));
 	return 0;
 }
