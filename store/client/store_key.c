@@ -18,48 +18,27 @@ enum { DIGITS = 2 * STORE_DIGEST };
 
 /* ---- The record ---- */
 
-static void add_number(struct text_buf *out, const char *name, uint64_t value)
-{
-	text_str(out, name);
-	text_char(out, ' ');
-	text_dec(out, value);
-	text_char(out, '\n');
-}
-
-/* Escaped: no text can look like another line. */
-static void add_text(struct text_buf *out, const char *name, const char *text)
-{
-	text_str(out, name);
-	text_char(out, ' ');
-	escape_str(out, text, ESCAPE_TSV);
-	text_char(out, '\n');
-}
-
 static void add_file(struct text_buf *out, const char *role, const struct store_file *file)
 {
-	if (!*file->print)
-		return;
-	text_str(out, role);
-	text_char(out, ' ');
-	text_dec(out, file->size);
-	text_char(out, ' ');
-	text_str(out, file->print);
-	text_char(out, '\n');
+	char line[64 + FILE_PRINT_SIZE];
+	snprintf(line, sizeof(line), "%s %llu %s\n", role, (unsigned long long)file->size, file->print);
+	if (*file->print)
+		text_str(out, line);
 }
 
 void store_record(const struct store_facts *facts, struct text_buf *out)
 {
-	text_lit(out, "gsymfs-key 2\n");
-	add_number(out, "format", OBJECT_REVISION);
-	add_number(out, "converter", CONVERT_REVISION);
-	add_number(out, "cache", CACHE_LAYOUT_REVISION);
-	add_number(out, "gsym", facts->version);
-	add_number(out, "merged", facts->merged);
-	text_lit(out, "servers ");
-	text_hex(out, facts->servers, facts->servers ? 16 : 1);
+	char head[256];
+	snprintf(head, sizeof(head),
+		 "gsymfs-key 2\nformat %d\nconverter %d\ncache %d\ngsym %u\nmerged %d\nservers %0*llx\nid ",
+		 OBJECT_REVISION, CONVERT_REVISION, CACHE_LAYOUT_REVISION, facts->version, facts->merged,
+		 facts->servers ? 16 : 1, (unsigned long long)facts->servers);
+	text_str(out, head);
+	/* Escaped: no text can look like another line. */
+	escape_str(out, facts->id, ESCAPE_TSV);
+	text_lit(out, "\narch ");
+	escape_str(out, facts->arch, ESCAPE_TSV);
 	text_char(out, '\n');
-	add_text(out, "id", facts->id);
-	add_text(out, "arch", facts->arch);
 	add_file(out, "source", &facts->source);
 	add_file(out, "binary", &facts->binary);
 }
