@@ -1,5 +1,6 @@
 #include "store/client/store_address.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -37,18 +38,13 @@ static const char *after_scheme(const char *address)
 	return NULL;
 }
 
-static bool is_alphanumeric(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Whether the first @size characters of @text are letters, digits, or some of @more. */
 static bool has_only(const char *text, size_t size, const char *more)
 {
-	for (size_t i = 0; i < size; i++)
-		if (!is_alphanumeric(text[i]) && !strchr(more, text[i]))
-			return false;
-	return true;
+	size_t i = 0;
+	while (i < size && (isalnum((unsigned char)text[i]) || strchr(more, text[i])))
+		i++;
+	return i == size;
 }
 
 /* No empty component, "." or ".."; slashes at the end are allowed. */
@@ -71,9 +67,8 @@ static int check_server(const char *address, struct gsym_diag *diag)
 				"store '%s': expected /DIRECTORY, http://, https:// or s3://BUCKET", address);
 	size_t n = strcspn(host, "/");
 	if (memchr(host, '@', n))
-		return diag_set(
-			diag, -EINVAL,
-			"the address of the store holds a user or password: put them into a netrc file");
+		return diag_set(diag, -EINVAL,
+				"the address of the store holds a user or password: put them into a file");
 	if (!n || !has_only(host, n, store_scheme_of(address) == STORE_S3 ? ".-" : ".-_:[]"))
 		return diag_set(diag, -EINVAL, "store '%s': no valid %s", address,
 				store_scheme_of(address) == STORE_S3 ? "bucket" : "host");

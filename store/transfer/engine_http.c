@@ -14,7 +14,6 @@
  */
 #include "store/transfer/engine.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "store/transfer/http_exchange.h"
 #include "store/transfer/http_secrets.h"
 #include "store/client/sodium.h"
+#include "store/client/store_address.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
@@ -103,7 +103,8 @@ static int sign(struct http_run *run, const struct http_request *request, struct
 {
 	uint8_t digest[DIGEST_SIZE];
 	char text[2 * DIGEST_SIZE + 1];
-	int err = digest_file(request->fd, request->has_body ? request->size : 0, digest);
+	const struct transfer *transfer = run->task.transfer;
+	int err = digest_file(transfer->fd, request->sends ? transfer->size : 0, digest);
 	if (err)
 		return err;
 	hex_write(text, digest, sizeof(digest));
@@ -130,7 +131,7 @@ static int add_secrets(struct http_run *run, struct http_request *request, struc
 	if (is_s3(run))
 		return sign(run, request, headers);
 	/* libcurl 7.88 asks for a "100 Continue" before any body. Where requests are signed it has to. */
-	if (request->has_body && request->size <= WITHOUT_EXPECT_MAX)
+	if (request->sends && run->task.transfer->size <= WITHOUT_EXPECT_MAX)
 		http_header(headers, "Expect", "");
 	if (*run->authorization)
 		http_header(headers, "Authorization", run->authorization);
@@ -224,21 +225,6 @@ static int status_error(struct http_run *run, const struct http_answer *answer)
 
 /* ---- Reading ---- */
 
-struct http_body {
-	struct http_task *task;
-	uint64_t n;
-};
-
-static int receive_body(void *user, const char *bytes, size_t size)
-{
-	struct http_body *body = user;
-	int err = write_all(body->task->transfer->fd, bytes, size, (off_t)body->n);
-	if (err)
-		return http_fail(body->task, err, "cannot write what was received: %s", strerror(-err));
-	body->n += size;
-	return 0;
-}
-
 static bool is_lease(const char *name)
 {
 	static const char end[] = ".lease";
@@ -250,11 +236,7 @@ static int read_object(struct http_run *run)
 {
 	struct transfer *transfer = run->task.transfer;
 	const bool gets = transfer->operation == STORE_GET;
-	struct http_body body = {.task = &run->task};
-	struct http_request request = {.method = gets ? "GET" : "HEAD",
-				       .receive = gets ? receive_body : NULL,
-				       .user = &body,
-				       .max = gets ? transfer->size : 0};
+	struct http_request request = {.method = gets ? "GET" : "HEAD", .receives = gets};
 	struct http_headers headers = {0};
 	struct http_answer answer;
 	/* A cache before the server may keep conversions, but no leases. */
@@ -265,7 +247,7 @@ static int read_object(struct http_run *run)
 		return err;
 	if (answer.status != 200)
 		return status_error(run, &answer);
-	transfer->reply.size = gets ? body.n : answer.length;
+	transfer->reply.size = answer.size;
 	return 0;
 }
 
@@ -288,9 +270,7 @@ static void add_condition(struct http_run *run, struct http_headers *headers, bo
 
 static int put_once(struct http_run *run, bool bare, struct http_answer *ret)
 {
-	const struct transfer *transfer = run->task.transfer;
-	struct http_request request = {
-		.method = "PUT", .has_body = true, .fd = transfer->fd, .size = transfer->size};
+	struct http_request request = {.method = "PUT", .sends = true};
 	struct http_headers headers = {0};
 	add_condition(run, &headers, bare);
 	return object_exchange(run, &request, &headers, ret);
@@ -431,23 +411,6 @@ static const char *first_variable(const char *one, const char *other)
 	return value && *value ? value : NULL;
 }
 
-/* "SCHEME://HOST[:PORT][/PATH]" without slashes at its end, and with no user, who belongs in a file. */
-static int check_endpoint(const char *text, struct gsym_diag *diag)
-{
-	const size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
-			      : strncmp(text, "https://", 8) == 0 ? 8
-								  : 0;
-	if (strchr(text, '@'))
-		return diag_set(diag, -EINVAL, "the address has a user: give it in a file");
-	for (const char *c = text; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("-._~/:[]%", *c))
-			return diag_set(diag, -EINVAL, "'%s' is no address of the form https://HOST/PREFIX",
-					text);
-	return scheme && text[scheme] && text[scheme] != '/'
-		       ? 0
-		       : diag_set(diag, -EINVAL, "'%s' is no address of the form https://HOST/PREFIX", text);
-}
-
 static size_t trimmed(const char *text)
 {
 	size_t n = strlen(text);
@@ -470,7 +433,9 @@ static int set_bucket(struct http_store *engine, const char *address, struct gsy
 	snprintf(engine->scope, sizeof(engine->scope), "aws:amz:%s:s3", region);
 	snprintf(aws, sizeof(aws), "https://s3.%s.amazonaws.com", region);
 	const char *endpoint = variable ? variable : aws;
-	int err = check_endpoint(endpoint, diag);
+	if (store_scheme_of(endpoint) != STORE_HTTP)
+		return diag_set(diag, -EINVAL, "'%s' is no address of the form https://HOST", endpoint);
+	int err = store_options_check(&(const struct store_options){.address = endpoint}, diag);
 	if (err)
 		return err;
 	if (asprintf(&engine->address, "%.*s/%.*s/", (int)trimmed(endpoint), endpoint, (int)trimmed(place),

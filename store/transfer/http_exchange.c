@@ -154,11 +154,12 @@ struct exchange {
 	char error[CURL_ERROR_SIZE];
 };
 
-static int stop(struct exchange *e, int err, const char *text)
+/* 0, by which callbacks of libcurl end an exchange. */
+static size_t stop(struct exchange *e, int err, const char *text)
 {
 	if (!e->err)
-		e->err = http_fail(e->task, err, "%s", text);
-	return err;
+		e->err = http_fail(e->task, err, "%s: %s", text, strerror(-err));
+	return 0;
 }
 
 /* ---- The answer ---- */
@@ -193,7 +194,7 @@ static void read_answer(struct exchange *e)
 	ret->now = time_of(e, "Date");
 	ret->modified = time_of(e, "Last-Modified");
 	e->curl->easy_getinfo(e->handle->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-	ret->length = length > 0 ? (uint64_t)length : 0;
+	ret->size = e->request->receives ? e->received : length > 0 ? (uint64_t)length : 0;
 	/*
 	 * The mark of weak tags is left out: Apache weakens a tag for the second after a file was written,
 	 * and a weak one never matches.
@@ -210,10 +211,8 @@ static size_t on_header(char *line, size_t unit, size_t n, void *user)
 	const struct transfer *transfer = e->task->transfer;
 	(void)line;
 	e->header_bytes += n * unit;
-	if (e->header_bytes > HEADERS_MAX) {
-		stop(e, -EREMOTEIO, "the headers of the answer are too long");
-		return 0;
-	}
+	if (e->header_bytes > HEADERS_MAX)
+		return stop(e, -EREMOTEIO, "the headers of the answer are too long");
 	if (status_of(e) >= 200 && !e->task->has_begun) { /* others come before the answer */
 		e->task->has_begun = true;
 		transfer->begun(transfer);
@@ -236,30 +235,29 @@ static size_t take_failure(struct exchange *e, const char *bytes, size_t n)
 static size_t on_body(char *bytes, size_t unit, size_t n, void *user)
 {
 	struct exchange *e = user;
+	const struct transfer *transfer = e->task->transfer;
 	n *= unit;
 	if (status_of(e) / 100 != 2)
 		return take_failure(e, bytes, n);
-	if (!e->request->receive)
+	if (!e->request->receives)
 		return n;
+	if (n > transfer->size - e->received)
+		return stop(e, -EFBIG, too_large);
+	int err = write_all(transfer->fd, bytes, n, (off_t)e->received);
+	if (err)
+		return stop(e, err, "cannot write what was received");
 	e->received += n;
-	if (e->received > e->request->max) {
-		stop(e, -EFBIG, too_large);
-		return 0;
-	}
-	int err = e->request->receive(e->request->user, bytes, n);
-	if (err && !e->err)
-		e->err = err;
-	return err ? 0 : n;
+	return n;
 }
 
 static size_t on_read(char *to, size_t unit, size_t n, void *user)
 {
 	struct exchange *e = user;
-	const struct http_request *request = e->request;
+	const struct transfer *transfer = e->task->transfer;
 	n *= unit;
-	if (n > request->size - e->sent)
-		n = request->size - e->sent;
-	int err = read_all(request->fd, to, n, (off_t)e->sent);
+	if (n > transfer->size - e->sent)
+		n = transfer->size - e->sent;
+	int err = read_all(transfer->fd, to, n, (off_t)e->sent);
 	if (err) {
 		stop(e, err == -EBADMSG ? -EIO : err, "cannot read what is to be sent");
 		return CURL_READFUNC_ABORT;
@@ -272,7 +270,7 @@ static size_t on_read(char *to, size_t unit, size_t n, void *user)
 static int on_seek(void *user, curl_off_t off, int origin)
 {
 	struct exchange *e = user;
-	if (origin != SEEK_SET || off < 0 || (uint64_t)off > e->request->size)
+	if (origin != SEEK_SET || off < 0 || (uint64_t)off > e->task->transfer->size)
 		return CURL_SEEKFUNC_FAIL;
 	e->sent = (uint64_t)off;
 	return CURL_SEEKFUNC_OK;
@@ -352,7 +350,7 @@ static int set_server(struct exchange *e)
 static int set_body(struct exchange *e)
 {
 	SET(CURLOPT_UPLOAD, 1L);
-	SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)e->request->size);
+	SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)e->task->transfer->size);
 	SET(CURLOPT_EXPECT_100_TIMEOUT_MS, (long)EXPECT_MS);
 	SET(CURLOPT_READFUNCTION, on_read);
 	SET(CURLOPT_READDATA, e);
@@ -369,9 +367,9 @@ static int set_request(struct exchange *e)
 		SET(CURLOPT_HTTPHEADER, request->headers->list);
 	if (strcmp(request->method, "HEAD") == 0)
 		SET(CURLOPT_NOBODY, 1L);
-	if (request->receive)
-		SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->max);
-	int err = request->has_body ? set_body(e) : 0;
+	if (request->receives)
+		SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)e->task->transfer->size);
+	int err = request->sends ? set_body(e) : 0;
 	if (err)
 		return err;
 	if (strcmp(request->method, "HEAD") != 0)

@@ -44,21 +44,15 @@ struct http_request {
 	const char *method, *url;
 	struct http_headers *headers;           /* may be NULL */
 	const struct http_signature *signature; /* or NULL */
-	/* The body: a file from its start. None unless @has_body. */
-	bool has_body;
-	int fd;
-	uint64_t size;
-	/* Takes the body of an answer of 2xx, of at most @max bytes; 0 or a negative errno. NULL: dropped. */
-	int (*receive)(void *user, const char *bytes, size_t size);
-	void *user;
-	uint64_t max;
+	bool sends;                             /* the file of the transfer, of its size */
+	bool receives;                          /* a body of 2xx to that file, of at most its size */
 };
 
 enum { HTTP_FAILURE_SIZE = 1024 };
 
 struct http_answer {
 	unsigned status;
-	uint64_t length;            /* Content-Length */
+	uint64_t size;              /* Content-Length, or of what was received */
 	int64_t now, modified;      /* seconds since the epoch; 0: not known */
 	char etag[STORE_ETAG_SIZE]; /* without the mark of weak ones, W/; "": none */
 	/* The first bytes of the body if the status is not 2xx, terminated. */

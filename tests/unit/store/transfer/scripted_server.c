@@ -10,7 +10,7 @@
 #include "tests/unit/open_descriptors.h"
 #include "tests/unit/wrap_asprintf.h"
 
-enum { REQUEST_TEXT = 20000, PIECE = 5, SHORT_BODY = 32 };
+enum { REQUEST_TEXT = 20000, SHORT_BODY = 32 };
 
 /* ---- The server ---- */
 
@@ -105,24 +105,25 @@ bool http_succeeded(const struct http_answer *answer)
 	return answer->status / 100 == 2;
 }
 
-static void describe_body(const struct http_request *request, char *ret, size_t size)
+static void describe_body(const struct transfer *transfer, char *ret, size_t size)
 {
 	char bytes[SHORT_BODY];
-	if (request->size > SHORT_BODY)
-		snprintf(ret, size, " <%llu bytes>", (unsigned long long)request->size);
-	else if (request->size && pread(request->fd, bytes, request->size, 0) != (ssize_t)request->size)
+	if (transfer->size > SHORT_BODY)
+		snprintf(ret, size, " <%llu bytes>", (unsigned long long)transfer->size);
+	else if (transfer->size && pread(transfer->fd, bytes, transfer->size, 0) != (ssize_t)transfer->size)
 		snprintf(ret, size, " <unreadable>");
 	else
-		snprintf(ret, size, " <%.*s>", (int)request->size, bytes);
+		snprintf(ret, size, " <%.*s>", (int)transfer->size, bytes);
 }
 
-static void describe(const struct http_request *request, char ret[static REQUEST_TEXT])
+static void describe(const struct transfer *transfer, const struct http_request *request,
+		     char ret[static REQUEST_TEXT])
 {
 	const size_t n_address = strlen(server.address);
 	char body[2 * SHORT_BODY] = "";
 	assert_memory_equal(request->url, server.address, n_address);
-	if (request->has_body)
-		describe_body(request, body, sizeof(body));
+	if (request->sends)
+		describe_body(transfer, body, sizeof(body));
 	snprintf(ret, REQUEST_TEXT, "%s %s%s", request->method, request->url + n_address, body);
 	for (const struct curl_slist *line = request->headers->list; line; line = line->next)
 		if (strncmp(line->data, "Expect:", 7) != 0)
@@ -141,37 +142,26 @@ static void expect_signature(const struct http_signature *signature)
 	assert_string_equal(signature->secret, server.signature.secret);
 }
 
-static int send_body(const struct http_request *request, const char *body)
-{
-	const size_t n = strlen(body);
-	int err = 0;
-	assert_in_range(n, 0, request->max);
-	for (size_t at = 0; at < n && !err; at += PIECE)
-		err = request->receive(request->user, body + at, n - at < PIECE ? n - at : PIECE);
-	return err;
-}
-
 int http_exchange(struct http_task *task, const struct http_request *request, struct http_answer *ret)
 {
 	char text[REQUEST_TEXT];
 	*ret = (struct http_answer){.status = 0};
 	if (request->headers->failed)
 		return -ENOMEM;
-	describe(request, text);
+	describe(task->transfer, request, text);
 	assert_string_equal(text, server.next->request ? server.next->request : "no more requests");
 	expect_signature(request->signature);
-	server.max = request->max;
 	const struct scripted *answer = server.next++;
 	*ret = (struct http_answer){.status = answer->status,
-				    .length = answer->length,
+				    .size = answer->length,
 				    .now = answer->now,
 				    .modified = answer->modified};
 	snprintf(ret->etag, sizeof(ret->etag), "%s", answer->etag ? answer->etag : "");
 	int err = 0;
 	if (answer->body && !http_succeeded(ret))
 		snprintf(ret->failure, sizeof(ret->failure), "%s", answer->body);
-	else if (answer->body)
-		err = send_body(request, answer->body);
+	else if (answer->body && request->receives)
+		ret->size = (uint64_t)pwrite(task->transfer->fd, answer->body, strlen(answer->body), 0);
 	if (!err && answer->err)
 		err = http_fail(task, answer->err, "no answer");
 	return err;

@@ -39,7 +39,6 @@ extern struct exchange_server {
 	const struct scripted *next;
 	int open_err;                    /* of http_client_open() */
 	struct http_signature signature; /* of all requests; without a scope: none */
-	uint64_t max;                    /* of the last request */
 	unsigned n_clients;              /* that are open */
 } server;
 
