@@ -13,6 +13,7 @@
 #include "store/share/share_give.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/vec.h"
 
 enum {
 	/* Another host is waited for so many times the predicted conversion, or as long as the store. */
@@ -31,7 +32,6 @@ struct share_turn {
 	int64_t until;     /* and until when, while it is */
 
 	struct share_lease lease;
-	bool has_lease;   /* it was begun */
 	bool waited;      /* for another host, */
 	int64_t began;    /* the first look for it */
 	int64_t patience; /* until this time at most, whatever the store says of its lease */
@@ -148,85 +148,72 @@ static void end_call(struct share *share, struct share_turn *turn)
 	cache_temp_close(share->cache, &turn->got);
 }
 
-static void note_replaced(struct share_turn *turn, enum share_result result, const char *etag)
-{
-	turn->result = result;
-	turn->replaces = true;
-	snprintf(turn->etag, sizeof(turn->etag), "%s", etag);
-}
+/* What is wrong with an object that is there, and whether the conversion of this host replaces it. */
+static const struct {
+	int err;
+	enum share_complaint complaint; /* COMPLAINTS: none */
+	enum share_result result;
+	bool replaces;
+} refusals[] = {
+	{-EPERM, COMPLAINT_REPLACED, SHARE_REFUSED, true},
+	{-ENOKEY, COMPLAINT_NO_KEYS, SHARE_REFUSED, false},
+	{-EXDEV, COMPLAINT_ELSEWHERE, SHARE_OUTDATED, false},
+	{-EFBIG, COMPLAINT_TOO_LARGE, SHARE_DAMAGED, true},
+	{-EBADMSG, COMPLAINT_DAMAGED, SHARE_DAMAGED, true},
+	{-EPROTO, COMPLAINT_DAMAGED, SHARE_DAMAGED, true},
+	{-ETIME, COMPLAINTS, SHARE_OUTDATED, true},
+	{-ESTALE, COMPLAINTS, SHARE_OUTDATED, true},
+};
 
-static enum look refuse(struct share *share, struct share_turn *turn, enum share_complaint kind,
-			enum share_result result, const char *why)
+/* The object cannot be used because of @err. */
+static enum look refuse(struct share *share, struct share_turn *turn, int err, const char *etag,
+			const char *why)
 {
-	share_complain(share, kind, turn->name, why);
-	turn->result = result;
-	turn->keeps = true;
-	return LOOK_REFUSED;
-}
-
-/* An object is there, but cannot be used because of @err. */
-static enum look reject(struct share *share, struct share_turn *turn, int err,
-			const struct store_reply *reply, const char *why)
-{
-	switch (err) {
-	case -EPERM:
-		/* One that nobody may take either would be no better. */
-		if (!trust_signs(share->trust))
-			return refuse(share, turn, COMPLAINT_UNTRUSTED, SHARE_REFUSED, why);
-		share_complain(share, COMPLAINT_REPLACED, turn->name, why);
-		note_replaced(turn, SHARE_REFUSED, reply->etag);
-		return LOOK_ABSENT;
-	case -ENOKEY: return refuse(share, turn, COMPLAINT_NO_KEYS, SHARE_REFUSED, why);
-	case -EXDEV: return refuse(share, turn, COMPLAINT_ELSEWHERE, SHARE_OUTDATED, why);
-	case -EFBIG:
-		share_complain(share, COMPLAINT_TOO_LARGE, turn->name, why);
-		note_replaced(turn, SHARE_DAMAGED, reply->etag);
-		return LOOK_ABSENT;
-	case -ETIME:
-	case -ESTALE: note_replaced(turn, SHARE_OUTDATED, reply->etag); return LOOK_ABSENT;
-	case -EBADMSG:
-	case -EPROTO:
-		share_complain(share, COMPLAINT_DAMAGED, turn->name, why);
-		note_replaced(turn, SHARE_DAMAGED, reply->etag);
-		return LOOK_ABSENT;
-	}
-	turn->result = SHARE_DOWN;
-	return LOOK_REFUSED;
-}
-
-static enum look note_failure(struct share *share, struct share_turn *turn, const struct store_reply *reply)
-{
-	const char *why = *reply->text ? reply->text : strerror(-reply->err);
-	switch (reply->err) {
-	case -ENOENT:
-		turn->result = SHARE_MISS;
+	size_t i = 0;
+	while (i < ARRAY_SIZE(refusals) && refusals[i].err != err)
+		i++;
+	turn->result = i < ARRAY_SIZE(refusals) ? refusals[i].result : SHARE_DOWN;
+	if (i == ARRAY_SIZE(refusals))
+		return LOOK_REFUSED;
+	enum share_complaint complaint = refusals[i].complaint;
+	turn->replaces = refusals[i].replaces;
+	/* One that nobody may take either would be no better. */
+	if (err == -EPERM && !trust_signs(share->trust)) {
+		complaint = COMPLAINT_UNTRUSTED;
 		turn->replaces = false;
-		return LOOK_ABSENT;
-	case -EBADMSG:
-	case -EFBIG: return reject(share, turn, reply->err, reply, why);
-	case -ENETDOWN: /* it was said why when the breaker opened */
-	case -ECANCELED: break;
-	default: share_complain(share, COMPLAINT_READING, turn->name, why);
 	}
-	turn->result = SHARE_DOWN;
-	return LOOK_REFUSED;
+	if (complaint != COMPLAINTS)
+		share_complain(share, complaint, turn->name, why);
+	turn->keeps = !turn->replaces;
+	snprintf(turn->etag, sizeof(turn->etag), "%s", turn->replaces ? etag : "");
+	return turn->replaces ? LOOK_ABSENT : LOOK_REFUSED;
 }
 
 /* The request has ended. */
 static enum look conclude(struct share *share, struct share_turn *turn, const struct store_reply *reply)
 {
 	struct gsym_diag diag = {""};
-	if (reply->err) {
-		end_call(share, turn);
-		return note_failure(share, turn, reply);
+	const char *why = *reply->text ? reply->text : strerror(-reply->err);
+	int err = reply->err;
+	if (!err) {
+		err = share_found_check(&turn->found, share, &turn->facts, &turn->key, turn->got.fd, reply,
+					&diag);
+		why = *diag.text ? diag.text : strerror(-err);
 	}
-	int err =
-		share_found_check(&turn->found, share, &turn->facts, &turn->key, turn->got.fd, reply, &diag);
 	end_call(share, turn);
 	if (!err)
 		return LOOK_FOUND;
 	share_found_deinit(&turn->found, share->cache);
-	return reject(share, turn, err, reply, *diag.text ? diag.text : strerror(-err));
+	if (!reply->err || err == -EBADMSG || err == -EFBIG)
+		return refuse(share, turn, err, reply->etag, why);
+	turn->result = err == -ENOENT ? SHARE_MISS : SHARE_DOWN;
+	if (err == -ENOENT) {
+		turn->replaces = false;
+		return LOOK_ABSENT;
+	}
+	if (err != -ENETDOWN && err != -ECANCELED) /* it was said why when the breaker opened */
+		share_complain(share, COMPLAINT_READING, turn->name, why);
+	return LOOK_REFUSED;
 }
 
 static enum look look(struct share *share, struct share_turn *turn, struct convert_job *job)
@@ -255,10 +242,8 @@ static void begin_lease(struct share *share, struct share_turn *turn, const stru
 {
 	struct store_abilities can;
 	store_abilities(share->store, &can);
-	bool has_leases = !can.is_read_only && can.has_leases;
 	turn->lease.state.seed = (unsigned)(monotonic_ms() * 7919 + getpid());
-	lease_begin(&turn->lease.state, has_leases, predict(job));
-	turn->has_lease = true;
+	lease_begin(&turn->lease.state, !can.is_read_only && can.has_leases, predict(job));
 }
 
 static void look_at_lease(struct share *share, struct share_turn *turn, struct convert_job *job)
@@ -286,20 +271,15 @@ static void take_lease(struct share *share, struct share_turn *turn, struct conv
 }
 
 /* Takes the lease although the store is not waited for any longer, so that other hosts do not convert too. */
-static void announce(struct share *share, struct share_turn *turn, const struct convert_job *job)
+static void announce(struct share *share, struct share_turn *turn)
 {
-	if (turn->has_lease)
-		return;
-	begin_lease(share, turn, job);
-	if (turn->lease.state.step == LEASE_TAKE)
+	if (turn->lease.state.step == LEASE_TAKE && !turn->lease.call)
 		share_lease_ask(share, &turn->lease);
 }
 
 /* The conversion is not there: who converts it? */
 static enum share_step ask_for_turn(struct share *share, struct share_turn *turn, struct convert_job *job)
 {
-	if (!turn->has_lease)
-		begin_lease(share, turn, job);
 	if (turn->lease.state.step == LEASE_LOOK)
 		look_at_lease(share, turn, job);
 	if (turn->lease.state.step == LEASE_TAKE || turn->lease.state.step == LEASE_TAKE_OVER)
@@ -344,7 +324,7 @@ static enum share_step attempt(struct share *share, struct share_turn *turn, str
 {
 	switch (look(share, turn, job)) {
 	case LOOK_FOUND: return take_found(share, turn, job);
-	case LOOK_PENDING: announce(share, turn, job); return SHARE_CONVERT;
+	case LOOK_PENDING: announce(share, turn); return SHARE_CONVERT;
 	case LOOK_REFUSED: return SHARE_CONVERT;
 	case LOOK_ABSENT: break;
 	}
@@ -371,6 +351,7 @@ static enum share_step take_or_wait(struct convert_job *job, struct share_turn *
 		turn->store_ms = share->wait_ms;
 		turn->began = now;
 		turn->patience = now + patience_ms(job);
+		begin_lease(share, turn, job);
 	}
 	turn->until = now + turn->store_ms;
 	if (turn->waited && turn->until > turn->patience)
