@@ -25,7 +25,7 @@
 
 enum {
 	DAY = 24 * 3600,
-	LEASE_STALE = 3600, /* seconds; no lease is held for more than two minutes without being renewed */
+	LEASE_STALE = 3600, /* seconds: no lease lasts longer */
 	TEMP_STALE = DAY,
 };
 
@@ -179,7 +179,7 @@ struct prune {
 /* Of a client that was writing. Other names with a dot are those of the file system, such as ".nfs..." */
 static bool is_temporary(const char *base)
 {
-	return strncmp(base, ".tmp-", 5) == 0 || strncmp(base, ".claim-", 7) == 0;
+	return strncmp(base, ".tmp-", 5) == 0;
 }
 
 static bool is_stale(const struct prune *p, const struct stored_file *file)

@@ -35,14 +35,6 @@ struct object_share {
 	uint64_t servers; /* hash of debuginfod's; 0: none */
 };
 
-/* A conversion, and where it is now. */
-struct shared_object {
-	struct store_key key;
-	struct handle *handle; /* one reference */
-	bool given;            /* published by this call */
-	bool missing;          /* could not be published; else, if not given, the store has had it */
-};
-
 /* ---- Opening ---- */
 
 static int add_dir(struct object_share *o, const char *given)
@@ -105,22 +97,20 @@ static void close_store(struct object_share *o)
 
 /* ---- One image ---- */
 
-/* An identified image, and what an action needs to convert, give or take it. */
+/* An image, what is done with it once it is identified, and what came of that. */
 struct image_work {
 	struct object_share *o;
+	int (*act)(struct image_work *w);
+	struct gsym_diag *diag;
+	/* Of the image that was identified. */
 	struct converter converter;
 	struct convert_request request;
 	int fd;
-	struct shared_object result;
-	struct gsym_diag *diag;
-};
-
-typedef int image_action(struct image_work *w);
-
-struct image_use {
-	struct object_share *o;
-	image_action *act;
-	struct shared_object *ret;
+	/* The result. */
+	struct store_key key;
+	struct handle *handle; /* one reference */
+	bool given;            /* published by this call */
+	bool missing;          /* could not be published; else, if not given, the store has had it */
 };
 
 /* Waits up to @ms; returns true as soon as a signal has come. */
@@ -139,14 +129,17 @@ static int stopped(const struct image_work *w)
 static int use_image(void *user, const struct converter *converter, const struct convert_request *request,
 		     int fd, struct gsym_diag *diag)
 {
-	struct image_use *use = user;
-	struct image_work w = {use->o, *converter, *request, fd, .diag = diag};
-	share_set_cache(w.o->session.share, converter->cache);
-	w.converter.store = &share_store;
-	w.converter.share = w.o->session.share;
-	w.converter.merged = !w.o->options.unmerged;
-	w.converter.search.servers = w.o->servers;
-	int err = share_key(&w.converter, &w.request, fd, &w.result.key);
+	struct image_work *w = user;
+	w->converter = *converter;
+	w->request = *request;
+	w->fd = fd;
+	w->diag = diag;
+	share_set_cache(w->o->session.share, converter->cache);
+	w->converter.store = &share_store;
+	w->converter.share = w->o->session.share;
+	w->converter.merged = !w->o->options.unmerged;
+	w->converter.search.servers = w->o->servers;
+	int err = share_key(&w->converter, &w->request, fd, &w->key);
 	if (err)
 		return diag_set(diag, err, "cannot name its conversion: %s",
 				err == -ELIBACC ? "libsodium cannot be loaded"
@@ -154,16 +147,13 @@ static int use_image(void *user, const struct converter *converter, const struct
 						: strerror(-err));
 	cache_admit(converter->cache, (uint64_t)CACHE_GIB_DEFAULT << 30,
 		    (uint64_t)CACHE_FREE_GIB_DEFAULT << 30);
-	err = use->act(&w);
-	if (!err)
-		*use->ret = w.result;
-	return err;
+	return w->act(w);
 }
 
 /* Opens the image with the search path of a daemon whose SOURCE is @source, unless some were given. */
-static int open_below(struct object_share *o, const char *path, char *source, struct image_use *use,
-		      struct gsym_diag *diag)
+static int open_below(struct image_work *w, const char *path, char *source, struct gsym_diag *diag)
 {
+	struct object_share *o = w->o;
 	struct search_path search = {.n_sources = o->n_sources ? o->n_sources : 1};
 	struct lookup_image unused;
 	size_t n = o->dirs.n;
@@ -177,22 +167,21 @@ static int open_below(struct object_share *o, const char *path, char *source, st
 					       .cache = o->options.cache,
 					       .search = &search,
 					       .use = use_image,
-					       .user = use};
+					       .user = w};
 	return object_lookup_open(path, &options, &unused, diag);
 }
 
-static int open_image(struct object_share *o, const char *path, image_action *act, struct shared_object *ret,
-		      struct gsym_diag *diag)
+/* Does with the image of the object file @path what @w says. */
+static int open_image(struct image_work *w, const char *path, struct gsym_diag *diag)
 {
 	char file[PATH_MAX];
-	struct image_use use = {o, act, ret};
 	int err = bundle_resolve(path, file, diag);
 	if (err)
 		return diag->text[0] ? err : diag_set(diag, err, "%s", strerror(-err));
 	CLEANUP(freep) char *resolved = realpath(file, NULL);
 	if (!resolved)
 		return diag_set(diag, -errno, "%s", strerror(errno));
-	err = open_below(o, path, dirname(resolved), &use, diag);
+	err = open_below(w, path, dirname(resolved), diag);
 	return err == -ENOEXEC && !diag->text[0] ? diag_set(diag, err, "is no object file") : err;
 }
 
@@ -201,7 +190,7 @@ static int open_image(struct object_share *o, const char *path, image_action *ac
 static int take(struct image_work *w)
 {
 	struct store_reply reply;
-	int err = share_take(&w->converter, &w->request, w->fd, &reply, &w->result.handle, w->diag);
+	int err = share_take(&w->converter, &w->request, w->fd, &reply, &w->handle, w->diag);
 	switch (err) {
 	case -ECANCELED: /* by a signal, or because the store's process took no requests */
 		return is_stopped(w, 0) ? stopped(w) : diag_set(w->diag, -ETIMEDOUT, "no answer in time");
@@ -242,9 +231,9 @@ static void give(struct image_work *w, const struct outcome *outcome)
 	if (outcome->adopted || (!outcome->offer && !outcome->handle))
 		return;
 	int err = outcome->offer ? share_give_now(w->o->session.share, outcome->offer) : -EIO;
-	w->result.given = !err;
-	w->result.missing = err && err != -EEXIST;
-	if (w->result.missing)
+	w->given = !err;
+	w->missing = err && err != -EEXIST;
+	if (w->missing)
 		diag_set(w->diag, -EIO, "was not published");
 }
 
@@ -259,11 +248,11 @@ static int put(struct image_work *w)
 		close(lock);
 	free(outcome.inputs);
 	give(w, &outcome);
-	if (is_stopped(w, 0) && (!outcome.handle || w->result.missing)) {
+	if (is_stopped(w, 0) && (!outcome.handle || w->missing)) {
 		handle_put(outcome.handle);
 		return stopped(w);
 	}
-	w->result.handle = outcome.handle;
+	w->handle = outcome.handle;
 	return outcome.handle ? 0 : diag_set(w->diag, outcome.err, "%s", outcome.diag.text);
 }
 
@@ -308,15 +297,15 @@ static int get_object(struct object_share *o, const char *path, const char *outp
 {
 	CLEANUP(freep) char *made = NULL;
 	struct gsym_diag diag = {""};
-	struct shared_object object = {.handle = NULL};
+	struct image_work w = {.o = o, .act = take};
 	if (!output && asprintf(&made, "%s.gsym", path) < 0)
 		return fail(path, -ENOMEM, NULL);
-	int err = open_image(o, path, take, &object, &diag);
+	int err = open_image(&w, path, &diag);
 	if (err)
 		return report(path, err, &diag);
 	output = output ? output : made;
-	err = write_gsym(object.handle, output, &diag);
-	handle_put(object.handle);
+	err = write_gsym(w.handle, output, &diag);
+	handle_put(w.handle);
 	return err ? fail(output, err, &diag) : STATUS_OK;
 }
 
@@ -336,16 +325,16 @@ static int put_object(struct object_share *o, const char *path, bool *ret_stoppe
 {
 	char key[KEY_TEXT_SIZE];
 	struct gsym_diag diag = {""};
-	struct shared_object object = {.handle = NULL};
-	int err = open_image(o, path, put, &object, &diag);
+	struct image_work w = {.o = o, .act = put};
+	int err = open_image(&w, path, &diag);
 	*ret_stopped = err == -ECANCELED;
 	if (err)
 		return report(path, err, &diag);
-	handle_put(object.handle);
-	if (object.missing)
+	handle_put(w.handle);
+	if (w.missing)
 		return fail(path, -EIO, &diag);
-	session_key_text(&object.key, key);
-	say(stdout, "%s  %s  %s", key, object.given ? "published" : "present", path);
+	session_key_text(&w.key, key);
+	say(stdout, "%s  %s  %s", key, w.given ? "published" : "present", path);
 	return STATUS_OK;
 }
 
@@ -366,35 +355,23 @@ int store_put(const struct store_command *c, int n, char **operands)
 /* ---- gsym convert --shared ---- */
 
 /* The output is the GSYM that was published, or could not be: then it is written all the same. */
-static int write_output(const struct convert_shared *c, const struct shared_object *object)
-{
-	struct gsym_diag diag = {""};
-	int err = write_gsym(object->handle, c->output, &diag);
-	return err ? fail(c->output, err, &diag) : STATUS_OK;
-}
-
-static void report_published(const struct convert_shared *c, const struct object_share *o,
-			     const struct shared_object *object)
-{
-	char key[KEY_TEXT_SIZE];
-	session_key_text(&object->key, key);
-	say(stderr, "%s: %s in %s as %s", c->input, object->given ? "published" : "is already",
-	    o->session.address, key);
-}
-
 static int convert_object(const struct convert_shared *c, struct object_share *o)
 {
-	struct gsym_diag diag = {""};
-	struct shared_object object = {.handle = NULL};
-	int err = open_image(o, c->input, put, &object, &diag);
+	char key[KEY_TEXT_SIZE];
+	struct gsym_diag diag = {""}, why = {""};
+	struct image_work w = {.o = o, .act = put};
+	int err = open_image(&w, c->input, &diag);
 	if (err)
 		return report(c->input, err, &diag);
-	int status = write_output(c, &object);
-	handle_put(object.handle);
-	if (object.missing)
-		status = fail(c->input, -EIO, &diag);
-	else if (status == STATUS_OK && !c->quiet)
-		report_published(c, o, &object);
+	err = write_gsym(w.handle, c->output, &why);
+	handle_put(w.handle);
+	int status = err ? fail(c->output, err, &why) : STATUS_OK;
+	if (w.missing)
+		return fail(c->input, -EIO, &diag);
+	session_key_text(&w.key, key);
+	if (status == STATUS_OK && !c->quiet)
+		say(stderr, "%s: %s in %s as %s", c->input, w.given ? "published" : "is already",
+		    o->session.address, key);
 	return status;
 }
 

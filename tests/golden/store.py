@@ -115,7 +115,7 @@ def prune_other_files(store):
     stay = {f"{key}.lease": 0, "gsymfs1/00/.tmp-host-1": 0.9, "gsymfs1/00/readme": 900, "gsymfs1/notes": 900, "other/" + key + ".gsym": 900,
             "ac/" + key[-64:]: 900, f"gsymfs1/01/{key[-64:]}.gsym": 900, "gsymfs1/00/sub/x.lease": 900,
             "gsymfs1/00/.nfs0001": 900, ".tmp-host-4": 0.5}
-    go = {f"{key}0.lease": 1, "gsymfs1/00/.tmp-host-2": 1.1, "gsymfs1/.tmp-host-3": 2, "gsymfs1/00/.claim-1": 2, ".tmp-host-5": 2}
+    go = {f"{key}0.lease": 1, "gsymfs1/00/.tmp-host-2": 1.1, "gsymfs1/.tmp-host-3": 2, ".tmp-host-5": 2}
     for name, age in {**stay, **go}.items():
         put_file(store / name, age=age)
     outside = store.parent / "outside"
