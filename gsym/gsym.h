@@ -258,8 +258,8 @@ enum gsym_demangle_flags {
 };
 
 /*
- * Writes @name as people write it: C++, Rust and D; any other name as it is stored, and one that is malformed
- * or costs too much. At most @size bytes, terminated if @size is not 0; the text is not escaped.
+ * Writes @name as people write it: C++, Rust, D and OCaml; any other name as it is stored, and one that is
+ * malformed or costs too much. At most @size bytes, terminated if @size is not 0; the text is not escaped.
  *
  * @name:  of a frame
  * @flags: any of enum gsym_demangle_flags

@@ -32,7 +32,7 @@ struct command {
 /* @member is an enum demangle_mode. */
 #define OPTIONS_DEMANGLE(type, member)                                                                      \
 	{0, "demangle", "auto|ada",                                                                         \
-	 "names to demangle: C++, Rust and D (auto, the\ndefault), or Ada as well",                         \
+	 "names to demangle: C++, Rust, D and OCaml (auto,\nthe default), or Ada as well",                   \
 	 OPTION_CHOICE(type, member, DEMANGLE_AUTO)},                                                       \
 	{0, "no-demangle", NULL, "print names as they are stored", OPTION_VALUE(type, member, DEMANGLE_OFF)}
 

@@ -125,6 +125,8 @@ static bool append_demangled(struct text_buf *out, const char *name, struct dema
 		return append_rust(out, name, job);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
 		return append_owned(out, dlang_demangle, name, job);
+	if (name[0] == 'c' && demangle_append_ocaml(out, name))
+		return true;
 	return job->mode == DEMANGLE_ADA && append_ada(out, name, job);
 }
 

@@ -1,10 +1,10 @@
 /*
  * demangle.h - stored names as people write them.
  *
- * A name's prefix tells what it is: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). C++ is LLVM's where
- * the build has its demangler; what that does not know, or without it all, is libiberty's, rewritten in
- * llvm-symbolizer's style: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is
- * " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
+ * A name's prefix tells what it is: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D), OCaml (caml and a
+ * capital). C++ is LLVM's where the build has its demangler; what that does not know, or without it all, is
+ * libiberty's, rewritten in llvm-symbolizer's style: ">>" closes nested templates, lambdas are 'lambda', and
+ * a clone suffix is " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_H
@@ -33,11 +33,20 @@ static inline bool demangle_is_block(const char *name)
 	return name[0] == '_' && name[1] == '_' && name[2] == '_' && name[3] == 'Z';
 }
 
+/* What names of OCaml's native code begin with, and few others. */
+static inline bool demangle_is_ocaml(const char *name)
+{
+	return name[0] == 'c' && name[1] == 'a' && name[2] == 'm' && name[3] == 'l' && name[4] >= 'A' &&
+	       name[4] <= 'Z';
+}
+
 /* Whether @name looks mangled. Most names of most images do not, and need no second look. */
 static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
 	if (mode == DEMANGLE_AUTO || mode == DEMANGLE_GNU) {
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
+		if (name[0] == 'c')
+			return mode == DEMANGLE_AUTO && demangle_is_ocaml(name);
 		return name[0] == '_' &&
 		       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || demangle_is_block(name));
 	}

@@ -1,11 +1,12 @@
 /*
- * demangle_parts.h - what stands between demangle.c and libiberty.
+ * demangle_parts.h - what stands between demangle.c and libiberty, and demanglers of our own.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_PARTS_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_PARTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "gsym/base/text_buf.h"
+
+#include "gsym/base/text_buf.h"
 
 /* ---- Whether libiberty demangles a name in bounded time and memory (demangle_cost.c) ---- */
 
@@ -43,5 +44,10 @@ char *demangle_allocating(allocating_demangler *run, const char *name, int optio
 
 /* Rewrites the @size bytes of @text in place and returns the new size, which is never larger. */
 size_t demangle_restyle(char *text, size_t size);
+
+/* ---- OCaml (demangle_ocaml.c) ---- */
+
+/* Appends the path and the name of an identifier, which are shorter than @text; nothing of other names. */
+bool demangle_append_ocaml(struct text_buf *out, const char *text);
 
 #endif

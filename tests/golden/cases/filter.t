@@ -644,8 +644,8 @@ Options:
       --format=text|tsv|json  output format (default text)
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
-      --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
-                              default), or Ada as well
+      --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
+                              the default), or Ada as well
       --no-demangle           print names as they are stored
   -h, --help                  print this help
   -V, --version               print the version
@@ -675,8 +675,8 @@ Options:
                               below /usr; may be repeated
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
-      --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
-                              default), or Ada as well
+      --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
+                              the default), or Ada as well
       --no-demangle           print names as they are stored
       --quiet                 do not tell what was not explained, and why
   -h, --help                  print this help

@@ -35,8 +35,8 @@ Options:
       --addresses-from-stdin  read lines of an address and a file
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
-      --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
-                              default), or Ada as well
+      --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
+                              the default), or Ada as well
       --no-demangle           print names as they are stored
       --approximate           where the line is 0, show the nearest before it in
                               the same function
