@@ -86,7 +86,10 @@ int conversion_load_dwarf(struct conversion *c);
 /* Opens what the DWARF refers to, or the debug map of a Mach-O binary without any. 0 or -ENOMEM. */
 int conversion_open_dwarf(struct conversion *c);
 
-/* Returns true if the file names a debug file that was not found; @ret is its name, cut to @size. */
+/*
+ * Returns true if the file names a debug file that was not found, as none does a dSYM; @ret is its name, cut
+ * to @size.
+ */
 bool conversion_lacks_debug_file(const struct conversion *c, char *ret, size_t size);
 
 /* Lists the files that were not found in @summary. 0 or -ENOMEM. */

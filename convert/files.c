@@ -101,7 +101,7 @@ static bool wants_embedded(const struct conversion *c)
 static int prefer_dwarf(struct conversion *c)
 {
 	struct object_file *found = NULL;
-	int err = find_debug_file(c->object, c->options->debug_dirs, &found);
+	int err = find_debug_file(c->object, c->options->debug_dirs, &found, &c->debug_trouble);
 	bool full = found && object_section(found, ".debug_info");
 	object_close(full ? c->debug : found);
 	if (full)
@@ -161,7 +161,7 @@ static int open_files(struct conversion *c, struct gsym_diag *diag)
 	if (o->dwarf_first && c->debug && c->debug->format->ranks_below_dwarf)
 		err = prefer_dwarf(c);
 	if (!err && !c->debug && !o->no_dwarf && !object_section(c->object, ".debug_info"))
-		err = find_debug_file(c->object, o->debug_dirs, &c->debug);
+		err = find_debug_file(c->object, o->debug_dirs, &c->debug, &c->debug_trouble);
 	if (!err && !c->debug)
 		err = find_pdb(c);
 	if (!err && wants_embedded(c))
@@ -328,7 +328,8 @@ static int add_debug_file(struct conversion *c, struct convert_summary *summary,
 
 bool conversion_lacks_debug_file(const struct conversion *c, char *ret, size_t size)
 {
-	return c->object->format->companion != COMPANION_NONE && !c->object->gsym &&
+	enum companion companion = c->object->format->companion;
+	return companion != COMPANION_NONE && companion != COMPANION_DSYM && !c->object->gsym &&
 	       (!c->debug || c->debug_fetched != -ENOSYS) && !c->options->no_dwarf && !c->dwarf.n_units &&
 	       !c->map.objects.n && debug_file_name(c->object, ret, size);
 }

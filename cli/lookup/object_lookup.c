@@ -23,6 +23,7 @@
 #include "cli/command/stop_signals.h"
 #include "work/run/defaults.h"
 #include "work/run/identifier.h"
+#include "work/types/foreign_format.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/codec/header.h"
@@ -92,19 +93,18 @@ static int open_object(struct object *object)
 
 void object_lookup_explain(const char *path, struct gsym_diag *diag)
 {
-	static const char archive[] = "!<arch>\n", thin[] = "!<thin>\n";
-	uint8_t magic[sizeof(archive) - 1] = {0};
+	uint8_t head[FOREIGN_HEAD_SIZE] = {0};
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	ssize_t n = is_regular ? pread(fd, magic, sizeof(magic), 0) : -1;
+	ssize_t n = is_regular ? pread(fd, head, sizeof(head), 0) : -1;
 	close(fd);
-	if (n == sizeof(magic) &&
-	    (!memcmp(magic, archive, sizeof(magic)) || !memcmp(magic, thin, sizeof(magic))))
-		diag_set(diag, -ENOEXEC, "an archive: extract its members with ar x");
-	else if (n >= 0 && (n < MAGIC_SIZE || !header_has_magic(magic)))
+	const char *foreign = n > 0 ? foreign_format((struct span){head, (size_t)n}) : NULL;
+	if (foreign)
+		diag_set(diag, -ENOEXEC, "%s", foreign);
+	else if (n >= 0 && (n < MAGIC_SIZE || !header_has_magic(head)))
 		diag_set(diag, -ENOEXEC, "neither an object file nor a GSYM file");
 }
 

@@ -12,6 +12,7 @@
 #include "convert/object/source_format.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/cursor.h"
+#include "gsym/base/diag.h"
 #include "work/types/machine_fault.h"
 #include "work/types/packed_name.h"
 
@@ -170,34 +171,41 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static struct object_file *open_bundle(const struct object_file *object, const char *bundle)
+/* The file in @bundle, if it is there and has the UUID of @object; else, if it is there, @trouble is set. */
+static struct object_file *open_bundle(const struct object_file *object, const char *bundle,
+				       struct gsym_diag *trouble)
 {
 	char path[PATH_SIZE];
 	struct object_file *found = NULL;
 	struct object_pick pick = {.id = object->id, .id_size = object->id_size};
 	if (snprintf(path, sizeof(path), "%s.dSYM/Contents/Resources/DWARF/%s", bundle,
-		     base_of(object->path)) >= PATH_SIZE ||
-	    object_open_slice(path, object->opener, &pick, &found, NULL))
+		     base_of(object->path)) >= PATH_SIZE)
 		return NULL;
-	return keep_if(found, same_id(found, object->id, object->id_size));
+	int err = object_open_slice(path, object->opener, &pick, &found, NULL);
+	if (!err)
+		found = keep_if(found, same_id(found, object->id, object->id_size));
+	if (!found && (!err || err == -ENOEXEC))
+		diag_set(trouble, -EINVAL, "its UUID is that of another build");
+	return found;
 }
 
 /* The slice with the UUID of @object in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or
  * in one of @dirs. */
-static struct object_file *find_dsym(const struct object_file *object, const char *const *dirs)
+static struct object_file *find_dsym(const struct object_file *object, const char *const *dirs,
+				     struct gsym_diag *trouble)
 {
 	char path[PATH_SIZE];
 	struct object_file *found = NULL;
 	if (!object->id_size || snprintf(path, sizeof(path), "%s", object->path) >= PATH_SIZE)
 		return NULL;
 	for (int level = 0; level < BUNDLE_LEVELS && !found && *path; level++) {
-		found = open_bundle(object, path);
+		found = open_bundle(object, path, trouble);
 		char *slash = strrchr(path, '/');
 		*(slash ? slash : path) = 0;
 	}
 	for (const char *const *d = dirs; d && *d && !found; d++)
 		if (snprintf(path, sizeof(path), "%s/%s", *d, base_of(object->path)) < PATH_SIZE)
-			found = open_bundle(object, path);
+			found = open_bundle(object, path, trouble);
 	return found;
 }
 
@@ -249,12 +257,13 @@ static bool find_namesake(const struct object_file *object, const char *dir, con
 	return false;
 }
 
-int find_debug_file(const struct object_file *object, const char *const *dirs, struct object_file **ret)
+int find_debug_file(const struct object_file *object, const char *const *dirs, struct object_file **ret,
+		    struct gsym_diag *trouble)
 {
 	char dir[PATH_SIZE];
 	bool has_id = object->id_size;
 	bool bundled = object->format->companion == COMPANION_DSYM;
-	*ret = bundled ? find_dsym(object, dirs) : NULL;
+	*ret = bundled ? find_dsym(object, dirs, trouble) : NULL;
 	if (bundled || (has_id && find_by_id(object, dirs, ret)))
 		return 0;
 	/* Absolute unless an opener hides the file system. */

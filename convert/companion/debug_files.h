@@ -11,10 +11,12 @@
 
 /*
  * The separate debug file of @object, found by build id below @dirs (.build-id/xx/yyyy.debug) or by
- * .gnu_debuglink beside the object file, in .debug/, or below @dirs. NULL when there is none. @dirs ends with
- * NULL and may be NULL. 0 or -ENOMEM.
+ * .gnu_debuglink beside the object file, in .debug/, or below @dirs; of a Mach-O file in a dSYM bundle. NULL
+ * when there is none; @trouble is set if a bundle is there that is not used. @dirs ends with NULL and may be
+ * NULL. 0 or -ENOMEM.
  */
-int find_debug_file(const struct object_file *object, const char *const *dirs, struct object_file **ret);
+int find_debug_file(const struct object_file *object, const char *const *dirs, struct object_file **ret,
+		    struct gsym_diag *trouble);
 
 /*
  * Fetches that file through object->opener (debuginfod). 0; -ENOSYS when the opener fetches nothing, -ENOENT

@@ -8,6 +8,7 @@
 
 #include "convert/object/compressed_file.h"
 #include "convert/object/source_format.h"
+#include "work/types/foreign_format.h"
 #include "work/types/machine_fault.h"
 #include "work/types/packed_name.h"
 #include "gsym/base/diag.h"
@@ -190,6 +191,9 @@ int object_map(const char *path, const struct convert_opener *opener, struct obj
 static int unknown_format(const struct object_file *object, struct gsym_diag *diag)
 {
 	const char *name = compressed_file_format(object_bytes(object));
+	const char *foreign = name ? NULL : foreign_format(object_bytes(object));
+	if (foreign)
+		return diag_set(diag, -ENOEXEC, "%s: %s", object->path, foreign);
 	if (!name)
 		return diag_set(diag, -ENOEXEC, "%s: not an object file", object->path);
 	return diag_set(diag, -ENOEXEC, "%s: compressed with %s: no object file", object->path, name);

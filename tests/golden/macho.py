@@ -143,7 +143,9 @@ def bundles(gsym):
     bench = Bench(gsym, "another UUID")
     bench.write("X.dSYM/Contents/Resources/DWARF/X", debug.file())
     told = bench.expect(plain.file(), NAMES, name="X")
-    bench.same("missing", "X.dSYM" in told, True)
+    bench.same("missing", "X.dSYM (its UUID is that of another build)" in told, True)
+    told = Bench(gsym, "no bundle").expect(plain.file(), NAMES, name="X")
+    bench.same("missing without a bundle", "X.dSYM" in told, False)
     # A fat bundle is searched for the image of that UUID; a thin one of another architecture is not it.
     right, wrong = program(filetype=m.MH_DSYM), program(m.X86_64, filetype=m.MH_DSYM)
     wrong.uuid = bytes(16)
@@ -212,7 +214,7 @@ def fat_files(gsym):
     bench.lookup("each.arm64", LINES)
     bench.lookup("each.arm64.2", NAMES)
     Bench(gsym, "thin").refuse(one.file(), "architecture is arm64, not x86_64", "--arch=x86_64")
-    Bench(gsym, "class").refuse(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100), "not an object file")
+    Bench(gsym, "class").refuse(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100), "a Java class, which is not read")
 
 
 @case

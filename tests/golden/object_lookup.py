@@ -208,10 +208,21 @@ class ObjectLookup(unittest.TestCase):
         for name, data, words in (("text", b"just words, and more than a few\n", "neither an object file nor a GSYM file"),
                                   ("empty", b"", "neither an object file nor a GSYM file"),
                                   ("lib.a", b"!<arch>\n", "an archive: extract its members with ar x"),
-                                  ("thin.a", b"!<thin>\n", "an archive: extract its members with ar x"),
+                                  ("thin.a", b"!<thin>\n", "a thin archive: its members are files of their own"),
+                                  ("a.wasm", b"\0asm\1\0\0\0" + bytes(20), "WebAssembly, which is not read"),
+                                  ("a.bc", b"BC\xc0\xde" + bytes(20), "LLVM bitcode, which is not read: compile and link it"),
+                                  ("a.xcoff", b"\1\xf7\0\2" + bytes(20), "XCOFF, which is not read"),
+                                  ("a.obj", b"\x64\x86\2\0" + bytes(20), "a COFF object file, which is not read: link it"),
+                                  ("big.obj", b"\0\0\xff\xff\2\0\x64\x86" + bytes(20), "a COFF object file, which is not read: link it"),
+                                  ("no.obj", b"\x64\x86\2\0" + bytes(12) + b"\1" + bytes(7), "neither an object file nor a GSYM file"),
+                                  ("a.class", b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(9), "a Java class, which is not read"),
+                                  ("a.fat", b"\xca\xfe\xba\xbe\0\0\0\1" + bytes(99), "neither an object file nor a GSYM file"),
                                   ("cut.gsym", b"MYSG\1", "header at offset 0: the file ends at 0x5")):
             pathlib.Path(self.at(name)).write_bytes(data)
             self.expect_refused(f"^gsym: .*/{name}: {words}$", self.at(name), "0")
+            if "which is" in words:
+                done = subprocess.run([gsym, "convert", self.at(name), "-o", self.at("out")], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (1, f"gsym: {self.at(name)}: {words}\n"))
         self.expect_refused("No such file", self.at("missing"), "0")
         self.expect_refused(": not a regular file$", self.dir, "0")
         self.assertFalse(os.path.exists(self.cache))

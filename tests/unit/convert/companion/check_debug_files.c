@@ -151,7 +151,7 @@ static void assert_debug_file(struct object_file *o, const char *const *dirs, co
 {
 	struct object_file *found = (void *)1;
 	*opened = 0;
-	assert_int_equal(find_debug_file(o, dirs, &found), 0);
+	assert_int_equal(find_debug_file(o, dirs, &found, NULL), 0);
 	assert_string_equal(found ? found->path : "(none)", path ? path : "(none)");
 	assert_string_equal(opened, paths);
 	object_close(found);
@@ -284,7 +284,7 @@ TEST(long_paths)
 			snprintf(want, sizeof(want), "%s/a.dbg\n", path);
 		path[size] = '/';
 		struct object_file *found = NULL;
-		assert_int_equal(find_debug_file(&o, NULL, &found), 0);
+		assert_int_equal(find_debug_file(&o, NULL, &found, NULL), 0);
 		size_t n = strlen(want);
 		assert_true(!strncmp(opened, want, n));
 		assert_int_equal(strlen(opened) - n, size + 13 < 4096 ? size + 14 : 0);
