@@ -83,7 +83,7 @@ FORMATS = (
            (Cut(1, "section headers at offset"), Cut(0, "section headers at offset"))),
     Format("macho", "mach-o", ".dylib", macho, UUIDS["macho"].hex,
            {0x1000: "main at /src/a.c:4", 0x1020: "helper at /src/a.c:20"},
-           (Cut(10, "(segment|symbol table|names of symbols) at offset"), Cut(0, "load commands at offset", True))),
+           (Cut(10, "(segment|symbol table|names of symbols) at offset"), Cut(0, r"load commands of \d+ bytes", True))),
     Format("breakpad", "breakpad", ".sym", breakpad.WHOLE.encode, "0011223344556677889900aabbccddee",
            {0x1000: "first(int, char const*) at /src/a.c:10", 0x1020: "second at /src/a.c:5"}),
     Format("gsym", "gsym", ".gsym", gsym, UUIDS["gsym"].hex, {0x1000: "main at ??:0", 0x1020: "other at ??:0"},

@@ -319,8 +319,11 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 	macho_of(object)->file_type = cursor_u32(&c);
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
-	struct cursor commands = cursor_window(&c, size < cursor_left(&c) ? size : cursor_left(&c));
-	object_expect(object, "load commands", 0, wide ? HEADER_64_SIZE : HEADER_32_SIZE, size);
+	if (size > cursor_left(&c))
+		return diag_set(diag, -EBADMSG,
+				"%s: load commands of %u bytes extend past the end of the file", object->path,
+				size);
+	struct cursor commands = cursor_window(&c, size);
 	int err = read_commands(object, &commands, n);
 	ranges_normalize(&object->text);
 	return err ? diag_set(diag, err, "%s: out of memory", object->path) : 0;
