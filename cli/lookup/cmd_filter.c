@@ -305,6 +305,14 @@ static void filter_tell_summary(const struct filter *filter, const struct image_
 		return;
 	}
 	complain("%" PRIu64 " of %" PRIu64 " frames explained", counts.found, counts.met);
+	if (counts.as_offsets)
+		complain("%" PRIu64 " of them by an id and an offset in the file, as of BPF; read as "
+			 "link-time addresses they would be elsewhere",
+			 counts.as_offsets);
+	if (counts.as_addresses)
+		complain("%" PRIu64 " of them by an id and a link-time address; read as offsets in the file "
+			 "they would be elsewhere",
+			 counts.as_addresses);
 	for (size_t i = 0; i < n; i++)
 		tell_module(&v[i], images);
 }

@@ -93,6 +93,15 @@ static bool from_code(const struct filter_images *images, const struct filter_im
 	return found;
 }
 
+bool image_address_is_ambiguous(const struct filter_images *images, const struct filter_image *image,
+				const struct log_frame *frame, uint64_t taken)
+{
+	uint64_t other = frame->address;
+	if (!frame->beside_id || (other == taken && !from_file(images, image, frame->address, &other)))
+		return false;
+	return other != taken && is_in_function(image, other);
+}
+
 bool image_address_needs_segments(enum frame_space space)
 {
 	return space == FRAME_FILE || space == FRAME_PERF || space == FRAME_CODE;

@@ -275,6 +275,7 @@ static int locate_frame(struct pending_stack *stack, const struct filter_images 
 		ret->reader = NULL;
 	if (!ret->reader)
 		return 0;
+	frame->ambiguous = image_address_is_ambiguous(images, image, &frame->is, ret->address);
 	return frame->is.space == FRAME_NAME ? locate_name(stack, line, i) : check_claim(stack, line, i);
 }
 
@@ -384,6 +385,9 @@ static int count_frame(struct pending_stack *stack, const struct buffered_frame 
 	}
 	stack->counts.met++;
 	stack->counts.found += !resolved->err;
+	if (frame->ambiguous && !resolved->err)
+		*(resolved->address == frame->is.address ? &stack->counts.as_addresses
+							 : &stack->counts.as_offsets) += 1;
 	return resolved->err && !frame->listed ? add_unexplained(stack, &entry) : 0;
 }
 

@@ -83,6 +83,13 @@ int pending_stack_flush(struct pending_stack *stack, const struct filter_images 
 bool image_address_of(const struct filter_images *images, const struct filter_image *image,
 		      const struct log_frame *frame, uint64_t *ret);
 
+/*
+ * Whether @frame, whose address in @image was taken for @taken, might as well be in a function elsewhere: its
+ * number a link-time address instead of an offset in the file, or the reverse.
+ */
+bool image_address_is_ambiguous(const struct filter_images *images, const struct filter_image *image,
+				const struct log_frame *frame, uint64_t taken);
+
 /* Whether addresses of @space need the segments of an image. */
 bool image_address_needs_segments(enum frame_space space);
 

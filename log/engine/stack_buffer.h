@@ -35,10 +35,11 @@ struct buffered_frame {
 	uint32_t chain; /* number of its call chain */
 	uint32_t same;  /* a later frame of that chain for the same address, or FRAME_NONE */
 	/* Set when the stack is resolved. */
-	int image_err; /* why there is no image */
-	bool several;  /* functions have its name */
-	bool misnamed; /* its line names another function than the image has there */
-	bool listed;   /* among those that were not explained */
+	int image_err;  /* why there is no image */
+	bool several;   /* functions have its name */
+	bool misnamed;  /* its line names another function than the image has there */
+	bool ambiguous; /* see image_address_is_ambiguous() */
+	bool listed;    /* among those that were not explained */
 };
 
 /* Frames that called each other; more may follow. */

@@ -98,6 +98,11 @@ struct filter_options {
 /* Code addresses and symbols in the input so far, and those of them that were resolved to a function. */
 struct filter_counts {
 	uint64_t met, found;
+	/*
+	 * Of those found, numbers beside an id that were taken for offsets in the file, and for link-time
+	 * addresses, but are in a function elsewhere if read as the other.
+	 */
+	uint64_t as_offsets, as_addresses;
 };
 
 /* Why frames of a module were left as they are. */

@@ -204,6 +204,25 @@ class ObjectLookup(unittest.TestCase):
         done = subprocess.run([gsym, "filter", path], input=b"", capture_output=True, env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=False)
         self.assertEqual((done.returncode, done.stderr.decode().count("\n")), (1, 1), done.stderr)
 
+    def test_number_beside_id(self):
+        """An offset in the file as BPF has it, a link-time address in other surroundings; both are in functions."""
+        if not shutil.which("ld.lld"):
+            self.skipTest("no lld, whose addresses differ from offsets in the file")
+        text = "".join(f"__attribute__((noinline, aligned(256))) int f{i}(int x) {{ return x * {i + 3}; }}\n" for i in range(64))
+        path = self.compile("moved", text + "int main(int n, char **v) { return f0(n) + (v == 0); }\n", "-fuse-ld=lld")
+        build_id = re.search(r"Build ID: (\w+)", must("readelf", "-n", path))[1]
+        offset, addr = (int(n, 16) for n in re.search(r"LOAD +(0x\w+) (0x\w+) .* R E ", must("readelf", "-lW", path)).groups())
+        self.assertNotEqual(offset, addr)
+        place = int(self.address(path, "f40"), 16)
+        log = f"{build_id} {place - addr + offset:#x}\nx {build_id} {place:#x} y\n"
+        done = subprocess.run([gsym, "filter", path], input=log, capture_output=True, text=True, cwd=self.dir,
+                              env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
+        self.assertEqual(done.stdout.count(" f40 at "), 2, done.stdout)
+        self.assertEqual(done.stderr.splitlines(), [
+            "gsym: 2 of 2 frames explained",
+            "gsym: 1 of them by an id and an offset in the file, as of BPF; read as link-time addresses they would be elsewhere",
+            "gsym: 1 of them by an id and a link-time address; read as offsets in the file they would be elsewhere"])
+
     def test_no_object_file(self):
         for name, data, words in (("text", b"just words, and more than a few\n", "neither an object file nor a GSYM file"),
                                   ("empty", b"", "neither an object file nor a GSYM file"),

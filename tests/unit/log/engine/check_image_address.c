@@ -96,6 +96,36 @@ TEST(of_bpf)
 	source_drop(&source);
 }
 
+/* Beside an id, where both readings are in functions, and not of one address. */
+TEST(ambiguous)
+{
+	static const struct filter_segment low[] = {{0x400, BASE, 0x300}, {0}};
+	static const struct filter_segment moved[] = {{ONE, TWIN, 0x300}, {0}};
+	static const struct filter_segment same[] = {{ONE, ONE, 0x300}, {0}};
+	static const struct {
+		const struct filter_segment *segments;
+		uint64_t number, taken;
+		bool other, want;
+	} table[] = {
+		{moved, ONE + 4, TWIN + 4, false, true}, {moved, ONE + 4, ONE + 4, false, true},
+		{moved, ONE + 4, ONE + 4, true, false},  {same, ONE + 4, ONE + 4, false, false},
+		{low, 0x444, ONE + 4, false, false},     {low, ONE + 4, ONE + 4, false, false},
+		{NULL, ONE + 4, ONE + 4, false, false},
+	};
+	struct source source;
+	source_make(&source);
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		const struct filter_images images = {.segment = table[i].segments ? segment_of : NULL};
+		const struct filter_image image = {.reader = source.reader, .base = BASE};
+		const struct log_frame frame =
+			FRAME(FRAME_LINK, table[i].number, .beside_id = !table[i].other);
+		segments = table[i].segments;
+		assert_int_equal(image_address_is_ambiguous(&images, &image, &frame, table[i].taken),
+				 table[i].want);
+	}
+	source_drop(&source);
+}
+
 /* By the size of its mapping, for each size of pages. */
 TEST(of_code)
 {
