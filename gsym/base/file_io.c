@@ -47,21 +47,28 @@ int write_all(int fd, const void *from, size_t size, off_t off)
 	return 0;
 }
 
+int read_blocks(int fd, uint64_t size, int (*take)(void *user, const void *bytes, size_t n, uint64_t off),
+		void *user)
+{
+	CLEANUP(freep) void *block = malloc(COPY_BLOCK);
+	int err = block ? 0 : -ENOMEM;
+	for (uint64_t off = 0; off < size && !err; off += COPY_BLOCK) {
+		size_t n = size - off < COPY_BLOCK ? (size_t)(size - off) : COPY_BLOCK;
+		err = read_all(fd, block, n, (off_t)off);
+		if (!err)
+			err = take(user, block, n, off);
+	}
+	return err;
+}
+
+static int copy_block(void *to, const void *bytes, size_t n, uint64_t off)
+{
+	return write_all(*(const int *)to, bytes, n, (off_t)off);
+}
+
 int copy_all(int from, int to, uint64_t size)
 {
-	CLEANUP(freep) char *block = malloc(COPY_BLOCK);
-	if (!block)
-		return -ENOMEM;
-	for (uint64_t off = 0; off < size;) {
-		size_t n = size - off < COPY_BLOCK ? (size_t)(size - off) : COPY_BLOCK;
-		int err = read_all(from, block, n, (off_t)off);
-		if (!err)
-			err = write_all(to, block, n, (off_t)off);
-		if (err)
-			return err;
-		off += n;
-	}
-	return 0;
+	return read_blocks(from, size, copy_block, &to);
 }
 
 void *file_map(int fd, uint64_t size, int flags)

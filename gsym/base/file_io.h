@@ -17,6 +17,13 @@ int read_all(int fd, void *to, size_t size, off_t off);
 /* 0, or the errno of pwrite(2), changed likewise. */
 int write_all(int fd, const void *from, size_t size, off_t off);
 
+/*
+ * Reads the first @size bytes of @fd, and gives them to @take block by block. 0; -ENOMEM; as of read_all();
+ * or what @take returned, which ends it.
+ */
+int read_blocks(int fd, uint64_t size, int (*take)(void *user, const void *bytes, size_t n, uint64_t off),
+		void *user);
+
 /* Copies the first @size bytes of @from to the start of @to: 0, -ENOMEM, or as above. */
 int copy_all(int from, int to, uint64_t size);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -12,13 +11,19 @@
 #include "store/client/sodium.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/file_io.h"
-#include "gsym/base/vec.h"
 
-enum { DIGEST_SIZE = 32, BLOCK = 1 << 20 };
+enum { DIGEST_SIZE = 32 };
 
 static bool is_trusted(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
+}
+
+static int hash_block(void *state, const void *bytes, size_t n, uint64_t off)
+{
+	(void)off;
+	sodium_library(NULL)->blake2b_update(state, bytes, n);
+	return 0;
 }
 
 static int print_whole(int fd, uint64_t size, char ret[static FILE_PRINT_SIZE])
@@ -26,21 +31,12 @@ static int print_whole(int fd, uint64_t size, char ret[static FILE_PRINT_SIZE])
 	const struct sodium *sodium = sodium_library(NULL);
 	crypto_generichash_state state;
 	uint8_t digest[DIGEST_SIZE];
-	size_t most = size < BLOCK ? (size_t)size : BLOCK;
 	if (!sodium)
 		return -ELIBACC;
-	CLEANUP(freep) void *block = malloc(most ? most : 1);
-	if (!block)
-		return -ENOMEM;
 	sodium->blake2b_init(&state, NULL, 0, sizeof(digest));
-	for (uint64_t off = 0; off < size;) {
-		size_t n = size - off < most ? (size_t)(size - off) : most;
-		int err = read_all(fd, block, n, (off_t)off);
-		if (err)
-			return err == -EBADMSG ? -ESTALE : err;
-		sodium->blake2b_update(&state, block, n);
-		off += n;
-	}
+	int err = read_blocks(fd, size, hash_block, &state);
+	if (err)
+		return err == -EBADMSG ? -ESTALE : err;
 	sodium->blake2b_final(&state, digest, sizeof(digest));
 	*ret = 'b';
 	hex_write(ret + 1, digest, sizeof(digest));

@@ -308,58 +308,55 @@ int object_unpack(int from, uint64_t file_size, int to, uint64_t most, struct ob
 /* ---- Checking ---- */
 
 struct payload_hashes {
-	uint8_t xxh3[16], sha256[STORE_DIGEST];
+	XXH3_state_t *xxh3;
+	const struct sodium *sodium; /* NULL: without SHA-256 */
+	crypto_hash_sha256_state sha256;
 };
 
-static void free_state(XXH3_state_t **state)
+static int hash_block(void *user, const void *bytes, size_t n, uint64_t off)
 {
-	XXH3_freeState(*state);
+	struct payload_hashes *h = user;
+	(void)off;
+	XXH3_128bits_update(h->xxh3, bytes, n);
+	if (h->sodium)
+		h->sodium->sha256_update(&h->sha256, bytes, n);
+	return 0;
 }
 
 /* Both hashes of the first @size bytes; SHA-256 only @with_sha256. Reads once. */
-static int hash_payload(int fd, uint64_t size, bool with_sha256, struct payload_hashes *ret)
+static int hash_payload(int fd, uint64_t size, bool with_sha256, uint8_t ret_xxh3[static 16],
+			uint8_t ret_sha256[static STORE_DIGEST])
 {
-	const struct sodium *sodium = with_sha256 ? sodium_library(NULL) : NULL;
-	crypto_hash_sha256_state sha256;
-	CLEANUP(free_state) XXH3_state_t *xxh3 = XXH3_createState();
-	CLEANUP(freep) uint8_t *block = malloc(BLOCK);
-	if (with_sha256 && !sodium)
-		return -ELIBACC;
-	if (!xxh3 || !block)
-		return -ENOMEM;
-	XXH3_128bits_reset(xxh3);
-	if (sodium)
-		sodium->sha256_init(&sha256);
-	for (uint64_t off = 0; off < size;) {
-		size_t n = size - off < BLOCK ? (size_t)(size - off) : BLOCK;
-		int err = read_all(fd, block, n, (off_t)off);
-		if (err)
-			return err;
-		XXH3_128bits_update(xxh3, block, n);
-		if (sodium)
-			sodium->sha256_update(&sha256, block, n);
-		off += n;
+	struct payload_hashes h = {.xxh3 = XXH3_createState(),
+				   .sodium = with_sha256 ? sodium_library(NULL) : NULL};
+	int err = !h.xxh3 ? -ENOMEM : with_sha256 && !h.sodium ? -ELIBACC : 0;
+	if (!err) {
+		XXH3_128bits_reset(h.xxh3);
+		if (h.sodium)
+			h.sodium->sha256_init(&h.sha256);
+		err = read_blocks(fd, size, hash_block, &h);
 	}
-	store_hash(XXH3_128bits_digest(xxh3), ret->xxh3);
-	if (sodium)
-		sodium->sha256_final(&sha256, ret->sha256);
-	return 0;
+	if (!err)
+		store_hash(XXH3_128bits_digest(h.xxh3), ret_xxh3);
+	if (!err && h.sodium)
+		h.sodium->sha256_final(&h.sha256, ret_sha256);
+	XXH3_freeState(h.xxh3);
+	return err;
 }
 
 static int check_payload(int fd, const struct object_trailer *t, struct store_trust *trust,
 			 struct gsym_diag *diag)
 {
-	struct payload_hashes hashes;
-	uint8_t message[MESSAGE_SIZE];
+	uint8_t xxh3[16], sha256[STORE_DIGEST], message[MESSAGE_SIZE];
 	bool demanded = trust_is_demanded(trust);
-	int err = hash_payload(fd, t->size, demanded, &hashes);
+	int err = hash_payload(fd, t->size, demanded, xxh3, sha256);
 	if (err)
 		return diag_set(diag, err, "cannot read: %s", strerror(-err));
-	if (memcmp(hashes.xxh3, t->hash, sizeof(t->hash)) != 0)
+	if (memcmp(xxh3, t->hash, sizeof(t->hash)) != 0)
 		return diag_set(diag, -EBADMSG, "damaged: the hash does not match");
 	if (!demanded)
 		return 0;
-	make_message(t, hashes.sha256, message);
+	make_message(t, sha256, message);
 	return trust_verify(trust, message, sizeof(message), t->signer, t->signature, diag);
 }
 

@@ -41,7 +41,6 @@ struct transfer {
 
 /* A kind of engine; what it opens is its own. */
 struct engine_type {
-	const char *name;
 	/*
 	 * Before the sandbox: loads libraries. @options: the child's copy. 0; -ELIBACC if a library is not
 	 * there; -EINVAL.

@@ -427,7 +427,6 @@ static int open_engine(const struct store_options *options, void **ret, struct g
 }
 
 const struct engine_type directory_engine = {
-	.name = "directory",
 	.open = open_engine,
 	.run = run_transfer,
 	.close = close_engine,

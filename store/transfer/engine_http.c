@@ -31,7 +31,6 @@ enum {
 	BEARER_SIZE = 16 * 1024,
 	WITHOUT_EXPECT_MAX = 64 * 1024, /* bytes of a body */
 	DIGEST_SIZE = 32,               /* of SHA-256 */
-	CHUNK = 64 * 1024,
 };
 
 struct http_store {
@@ -80,22 +79,11 @@ static int authorize(struct http_run *run)
 
 /* ---- Signatures of S3 ---- */
 
-static int digest_file(int fd, uint64_t size, uint8_t ret[static DIGEST_SIZE])
+static int hash_block(void *state, const void *bytes, size_t n, uint64_t off)
 {
-	const struct sodium *sodium = sodium_library(NULL);
-	crypto_hash_sha256_state state;
-	uint8_t *chunk = malloc(CHUNK);
-	int err = chunk ? 0 : -ENOMEM;
-	sodium->sha256_init(&state);
-	for (uint64_t off = 0; off < size && !err; off += CHUNK) {
-		const size_t n = size - off < CHUNK ? (size_t)(size - off) : CHUNK;
-		err = read_all(fd, chunk, n, (off_t)off);
-		if (!err)
-			sodium->sha256_update(&state, chunk, n);
-	}
-	sodium->sha256_final(&state, ret);
-	free(chunk);
-	return err == -EBADMSG ? -EIO : err;
+	(void)off;
+	sodium_library(NULL)->sha256_update(state, bytes, n);
+	return 0;
 }
 
 /* The digest of the body, in a header that is part of what is signed. */
@@ -104,9 +92,13 @@ static int sign(struct http_run *run, const struct http_request *request, struct
 	uint8_t digest[DIGEST_SIZE];
 	char text[2 * DIGEST_SIZE + 1];
 	const struct transfer *transfer = run->task.transfer;
-	int err = digest_file(transfer->fd, request->sends ? transfer->size : 0, digest);
+	const struct sodium *sodium = sodium_library(NULL);
+	crypto_hash_sha256_state state;
+	sodium->sha256_init(&state);
+	int err = request->sends ? read_blocks(transfer->fd, transfer->size, hash_block, &state) : 0;
 	if (err)
-		return err;
+		return err == -EBADMSG ? -EIO : err;
+	sodium->sha256_final(&state, digest);
 	hex_write(text, digest, sizeof(digest));
 	http_header(headers, "x-amz-content-sha256", text);
 	if (*run->credentials.token)
@@ -138,10 +130,22 @@ static int add_secrets(struct http_run *run, struct http_request *request, struc
 	return 0;
 }
 
+static void fill_reply(struct http_run *run, const struct http_answer *answer)
+{
+	struct store_reply *reply = &run->task.transfer->reply;
+	if (answer->now)
+		reply->now = answer->now;
+	if (!http_succeeded(answer))
+		return;
+	reply->modified = answer->modified;
+	memcpy(reply->etag, answer->etag, sizeof(reply->etag));
+}
+
 /* For the object @name, or the collection of a name with a slash at its end. Frees @headers. */
 static int exchange(struct http_run *run, const char *name, struct http_request *request,
 		    struct http_headers *headers, struct http_answer *ret)
 {
+	*ret = (struct http_answer){.status = 0};
 	const struct http_signature signature = {run->engine->scope, run->credentials.key,
 						 run->credentials.secret};
 	char *url = NULL;
@@ -158,26 +162,6 @@ static int exchange(struct http_run *run, const char *name, struct http_request 
 	free(url);
 	http_headers_deinit(headers);
 	remember_code(run, is_s3(run) && !err && !http_succeeded(ret) ? ret->failure : "");
-	return err;
-}
-
-static void fill_reply(struct http_run *run, const struct http_answer *answer)
-{
-	struct store_reply *reply = &run->task.transfer->reply;
-	if (answer->now)
-		reply->now = answer->now;
-	if (!http_succeeded(answer))
-		return;
-	reply->modified = answer->modified;
-	memcpy(reply->etag, answer->etag, sizeof(reply->etag));
-}
-
-/* For the object of the transfer. */
-static int object_exchange(struct http_run *run, struct http_request *request, struct http_headers *headers,
-			   struct http_answer *ret)
-{
-	*ret = (struct http_answer){.status = 0};
-	int err = exchange(run, run->task.transfer->name, request, headers, ret);
 	if (!err)
 		fill_reply(run, ret);
 	return err;
@@ -242,7 +226,7 @@ static int read_object(struct http_run *run)
 	/* A cache before the server may keep conversions, but no leases. */
 	if (!is_s3(run) && is_lease(transfer->name))
 		http_header(&headers, "Cache-Control", "no-cache");
-	int err = object_exchange(run, &request, &headers, &answer);
+	int err = exchange(run, run->task.transfer->name, &request, &headers, &answer);
 	if (err)
 		return err;
 	if (answer.status != 200)
@@ -273,7 +257,7 @@ static int put_once(struct http_run *run, bool bare, struct http_answer *ret)
 	struct http_request request = {.method = "PUT", .sends = true};
 	struct http_headers headers = {0};
 	add_condition(run, &headers, bare);
-	return object_exchange(run, &request, &headers, ret);
+	return exchange(run, run->task.transfer->name, &request, &headers, ret);
 }
 
 /* What servers of WebDAV say where a collection is missing: 409, as they should; nginx 500. */
@@ -336,7 +320,7 @@ static int delete_object(struct http_run *run)
 	struct http_request request = {.method = "DELETE"};
 	struct http_headers headers = {0};
 	struct http_answer answer;
-	int err = object_exchange(run, &request, &headers, &answer);
+	int err = exchange(run, run->task.transfer->name, &request, &headers, &answer);
 	return err || http_succeeded(&answer) ? err : status_error(run, &answer);
 }
 
@@ -493,7 +477,5 @@ static int open_s3(const struct store_options *options, void **ret, struct gsym_
 		      : -ENOMEM;
 }
 
-const struct engine_type http_engine = {
-	.name = "HTTP", .open = open_http, .run = run_transfer, .close = close_engine};
-const struct engine_type s3_engine = {
-	.name = "S3", .open = open_s3, .run = run_transfer, .close = close_engine};
+const struct engine_type http_engine = {.open = open_http, .run = run_transfer, .close = close_engine};
+const struct engine_type s3_engine = {.open = open_s3, .run = run_transfer, .close = close_engine};

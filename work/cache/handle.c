@@ -30,7 +30,6 @@ static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '3'};
 
 enum {
 	CHECKSUM_SIZE = 8,
-	BLOCK_SIZE = 256 * 1024,
 	STAMPED_SIZE = 4096, /* the header, and where functions are */
 };
 
@@ -42,20 +41,10 @@ struct trailer {
 	uint64_t checksum;
 };
 
-/* Updates @state with the first @size bytes of the file. */
-static int hash_file(int fd, uint64_t size, XXH3_state_t *state)
+static int hash_block(void *state, const void *bytes, size_t n, uint64_t off)
 {
-	CLEANUP(freep) char *block = malloc(BLOCK_SIZE);
-	if (!block)
-		return -ENOMEM;
-	for (uint64_t off = 0; off < size;) {
-		size_t n = size - off < BLOCK_SIZE ? (size_t)(size - off) : BLOCK_SIZE;
-		int err = read_all(fd, block, n, (off_t)off);
-		if (err)
-			return err;
-		XXH3_64bits_update(state, block, n);
-		off += n;
-	}
+	(void)off;
+	XXH3_64bits_update(state, bytes, n);
 	return 0;
 }
 
@@ -70,7 +59,7 @@ static int checksum(int fd, uint64_t size, const void *tail, size_t tail_size, u
 	if (!state)
 		return -ENOMEM;
 	XXH3_64bits_reset(state);
-	int err = hash_file(fd, size, state);
+	int err = read_blocks(fd, size, hash_block, state);
 	if (err)
 		return err;
 	if (tail_size)

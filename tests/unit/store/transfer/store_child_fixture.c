@@ -134,9 +134,9 @@ static void close_engine(void *engine)
 		_exit(CLOSED_EARLY);
 }
 
-const struct engine_type directory_engine = {"directory", open_directory, run, close_engine};
-const struct engine_type http_engine = {"http", open_http, run, close_engine};
-const struct engine_type s3_engine = {"s3", open_s3, run, close_engine};
+const struct engine_type directory_engine = {open_directory, run, close_engine};
+const struct engine_type http_engine = {open_http, run, close_engine};
+const struct engine_type s3_engine = {open_s3, run, close_engine};
 
 char *s3_credentials_path(void)
 {
