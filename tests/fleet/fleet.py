@@ -313,6 +313,8 @@ def main():
             for name, what in (SCENARIOS if fleet_stores.KINDS[kind].has_port else DIRECTORY_SCENARIOS).items():
                 if options.only and name not in options.only:
                     continue
+                if isinstance(what, str) and not fleet_stores.KINDS[kind].can_be_killed:
+                    continue
                 rows.append(fleet.run_scenario(kind, name, what))
                 print_row(rows[-1])
     finally:

@@ -10,6 +10,7 @@ import time
 import uuid
 
 import store_servers
+from s3_server import S3Server
 from store_servers import free_port
 
 LIMIT = 240
@@ -18,7 +19,7 @@ LIMIT = 240
 class Store:
     """One store; subclasses say what is started."""
 
-    has_port = True
+    has_port = can_be_killed = True
     program = None
     options = ()  # of the daemon
     env = {}
@@ -205,12 +206,10 @@ rgw frontends = beast endpoint=127.0.0.1:@PORT@
         self.cluster.clear()
 
 
-class Radosgw(Ceph):
-    """Ceph's S3, which verifies signatures."""
+class S3:
+    """The bucket, and the keys of who may use it."""
 
-    program = "radosgw"
     KEY, SECRET, REGION = "TESTKEY", "TESTSECRET", "us-east-1"
-    EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
     @property
     def env(self):
@@ -220,6 +219,31 @@ class Radosgw(Ceph):
     def address(self, port):
         self.reached_at = port or self.port
         return "s3://symbols/prod"
+
+
+class TestS3(S3, Store):
+    """The server of the tests, which verifies signatures. A thread of this program: it cannot be killed."""
+
+    can_be_killed = False
+
+    @classmethod
+    def is_installed(cls):
+        return True
+
+    def start(self):
+        self.server = S3Server(self.REGION, {self.KEY: (self.SECRET, None)}, ["symbols"])
+        self.server.__enter__()
+        self.port = self.server.server_address[1]
+
+    def stop(self):
+        self.server.__exit__()
+
+
+class Radosgw(S3, Ceph):
+    """Ceph's S3, which verifies signatures."""
+
+    program = "radosgw"
+    EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
     def start(self):
         if not self.cluster:
@@ -286,5 +310,5 @@ class CephFs(Ceph):
         super().stop()
 
 
-KINDS = {"directory": Directory, "apache2": Apache, "lighttpd": Lighttpd, "nginx": Nginx, "radosgw": Radosgw,
+KINDS = {"directory": Directory, "apache2": Apache, "lighttpd": Lighttpd, "nginx": Nginx, "S3 of the tests": TestS3, "radosgw": Radosgw,
          "cephfs": CephFs}

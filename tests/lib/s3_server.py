@@ -156,6 +156,7 @@ def parse_stamp(stamp):
 
 class S3Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # a fleet connects at once
 
     def __init__(self, region, keys, buckets):
         super().__init__(("127.0.0.1", 0), Handler)

@@ -210,9 +210,7 @@ class SharedTest(StoreTest):
 
     def test_failure(self):
         """What is wrong with a file is found out once."""
-        with open(self.path, "r+b") as file:
-            file.seek(0x28)
-            file.write((1 << 40).to_bytes(8, "little"))  # its section headers are outside
+        mount_harness.spoil(self.path)
         reasons = set()
         for result in ("miss", "failure"):
             mnt = self.host()
