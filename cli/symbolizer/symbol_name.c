@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/symbolizer/symbol_answer.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/escape.h"
 
 static bool starts_operator(const char *at)
@@ -49,12 +50,30 @@ static size_t size_without_clone(const char *name)
 	return size;
 }
 
+/* Whether names are those of a PDB file, which LLVM's tool shows with their scopes, unlike those of DWARF. */
+static bool is_of_pdb(struct text_buf *out, struct symbol_module *module)
+{
+	struct object_file *object = NULL;
+	out->failed |= module_object(module, &object) != 0;
+	if (!object)
+		return false;
+	return object->format->functions == FUNCTIONS_CODEVIEW ||
+	       (object->format->companion == COMPANION_PDB && !object_section(object, ".debug_info"));
+}
+
+/* Appends a name that is not mangled. */
+static void append_plain(struct text_buf *out, struct symbol_module *module, const char *stored)
+{
+	const char *last = symbol_name_last(stored);
+	text_str(out, last > stored && is_of_pdb(out, module) ? stored : last);
+}
+
 /* Appends the function's name alone. */
-static void append_short(struct text_buf *out, const char *stored)
+static void append_short(struct text_buf *out, struct symbol_module *module, const char *stored)
 {
 	size_t start = out->n;
 	if (!demangle_append_bare(out, stored, DEMANGLE_OUTPUT_MAX)) {
-		text_str(out, symbol_name_last(stored));
+		append_plain(out, module, stored);
 		return;
 	}
 	text_char(out, 0);
@@ -75,8 +94,10 @@ static void append_full(struct text_buf *out, struct demangle_cache *cache,
 		mode = DEMANGLE_ADA;
 	if (mode != DEMANGLE_OFF && demangle_applies(stored, mode))
 		demangle_cached(cache, out, stored, mode);
+	else if (demangle_applies(stored, DEMANGLE_AUTO))
+		text_str(out, stored);
 	else
-		text_str(out, demangle_applies(stored, DEMANGLE_AUTO) ? stored : symbol_name_last(stored));
+		append_plain(out, answer->module, stored);
 }
 
 /* The size of a name without the version of a symbol: "f@V1", but all of "f@plt". */
@@ -116,7 +137,7 @@ void symbol_name_append(struct text_buf *out, const struct symbol_answer *answer
 	out->failed |= stored[kept] && !cut;
 	const char *name = cut ? cut : stored;
 	if (answer->options->names == FUNCTION_NAMES_SHORT)
-		append_short(out, name);
+		append_short(out, answer->module, name);
 	else if (cut)
 		append_full(out, NULL, answer, name);
 	else

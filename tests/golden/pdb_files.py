@@ -6,6 +6,7 @@
 import itertools
 import pathlib
 import struct
+import subprocess
 import sys
 import tempfile
 import uuid
@@ -103,6 +104,21 @@ def check_pairs(gsym):
             done = compare(gsym, f"a pair, {name}", path, expected, made.base, options)
             if "missing" in done.stderr:
                 failures.append(f"a pair, {name}: {done.stderr}")
+
+
+def check_shown(gsym):
+    """The symbolizer prints names of a PDB file with their scopes, as LLVM's does."""
+    place = Place()
+    with place:
+        made = program()
+        path = place.write("x.exe", made.file())
+        place.write("x.pdb", m.Pdb(publics=[("ns::f<a::b>", 1, 0)]).file())
+        tool = pathlib.Path(place.name, "gsym-symbolizer")
+        tool.symlink_to(gsym)
+        for options in ("-f", "--functions=short"):
+            done = subprocess.run([tool, options, "-e", path, hex(made.base + 0x1000)], capture_output=True, text=True)
+            if done.stdout.splitlines()[:1] != ["ns::f<a::b>"]:
+                failures.append(f"shown with {options}: {done.stdout}{done.stderr}")
 
 
 def check_hybrids(gsym):
@@ -215,7 +231,7 @@ def check_repeated(gsym):
             failures.append(f"one public, many times: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_containers, check_names, check_moved, check_pairs, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
+CHECKS = (check_containers, check_names, check_moved, check_pairs, check_shown, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
           check_repeated)
 
 
