@@ -57,9 +57,27 @@ static bool collect(struct text_buf *out, demangler *run, const char *name, stru
  * Rust's legacy mangling looks like C++ and is recognised by the hash at its end: "17h", 16 hex digits,
  * "E".
  */
-static bool append_rust(struct text_buf *out, const char *name, struct demangle_job *job)
+static bool append_rust_path(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, job);
+}
+
+/* The same with what a compiler appended to a v0 name, which libiberty leaves out: "f (.cold)". */
+static bool append_rust(struct text_buf *out, const char *name, struct demangle_job *job)
+{
+	const size_t start = out->n;
+	if (!append_rust_path(out, name, job))
+		return false;
+	const char *dot = name[1] == 'R' && job->mode != DEMANGLE_GNU ? strchr(name, '.') : NULL;
+	if (!dot)
+		return true;
+	text_lit(out, " (");
+	text_str(out, dot);
+	text_char(out, ')');
+	job->too_long = out->n - start > job->max;
+	if (job->too_long)
+		out->n = start;
+	return !job->too_long;
 }
 
 static void put_text(const char *text, size_t size, void *out)

@@ -34,6 +34,7 @@ TEST(languages)
 {
 	expect("_ZN2ns1S1mEi", "ns::S::m(int)");
 	expect("_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example");
+	expect("_RNvCs15kBYyAo9fc_7mycrate7example.0.llvm.12", "mycrate::example (.0.llvm.12)");
 	expect("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
 	expect("_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
 	       "core::ptr::drop_in_place<alloc::string::String>");
