@@ -84,9 +84,11 @@ static inline int push_row(struct unit_builder *b, uint32_t off, uint32_t file, 
 /* Fast path of builder_file() for files that were used before. */
 static inline int row_file(struct unit_builder *b, uint32_t index, uint32_t *ret)
 {
-	if (index < b->file_map.n && (*ret = b->file_map.v[index]) != 0)
-		return 0;
-	return builder_file(b, index, ret);
+	uint32_t known = index < b->file_map.n ? b->file_map.v[index] : 0;
+	if (!known || known == FILE_REFUSED)
+		return builder_file(b, index, ret);
+	*ret = known;
+	return 0;
 }
 
 /* The first of rows [first, end) after @addr. */

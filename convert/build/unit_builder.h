@@ -65,6 +65,8 @@ struct name_slot {
 	bool linkage;
 };
 
+#define FILE_REFUSED UINT32_MAX /* the path of a file is more than the unit can pay for */
+
 struct unit_builder {
 	const struct build_context *context;
 	struct warnings warnings;
@@ -87,7 +89,7 @@ struct unit_builder {
 	record_vec records;
 	VEC(struct pool_string) strings;
 	VEC(struct unit_file) files;
-	VEC(uint32_t) file_map; /* line table index -> number in files, 0 = not used yet */
+	VEC(uint32_t) file_map; /* line table index -> number in files, 0 = not used yet, FILE_REFUSED */
 	struct name_slot *slots;
 	size_t slot_mask;
 	uint32_t n_names, generation;

@@ -15,7 +15,6 @@ enum {
 	/* longer ones are truncated: thousands of names could be suffixes of one long string */
 	NAME_MAX_SIZE = 32 * 1024,
 };
-
 /* ---- Strings ---- */
 
 /* Whether the result gets copies of strings: the file is closed before it is used; a package stays open. */
@@ -37,13 +36,18 @@ int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
 		*ret = 0;
 		return index == 0 && b->lines.version < 5 ? 0 : -ENOENT;
 	}
-	*ret = b->file_map.v[index];
-	if (*ret)
+	uint32_t known = b->file_map.v[index];
+	*ret = known == FILE_REFUSED ? 0 : known;
+	if (known)
 		return 0;
 	struct span dir, base;
 	int err = line_table_path(&b->lines, &b->unit, index, &b->made, &dir, &base);
+	if (err == -EDQUOT) { /* no file, rather than no row */
+		b->file_map.v[index] = FILE_REFUSED;
+		return 0;
+	}
 	if (err)
-		return err == -EDQUOT ? 0 : err; /* no file, rather than no row */
+		return err;
 	struct unit_file file = {pool_string_of((const char *)dir.data, dir.size),
 				 pool_string_of((const char *)base.data, base.size)};
 	if (keep_string(b, &file.dir) || keep_string(b, &file.base) || vec_push(&b->files, file))

@@ -88,6 +88,14 @@ class Costly(unittest.TestCase):
             self.assertLess(work, WORK * length, told)
             self.assertLess(size, OUTPUT * length, told)
 
+    def test_refused_paths(self):
+        """A path that is refused is measured once, and not for each of the rows: that would use up the account of paths."""
+        image = costly.refused_paths(1000)
+        work, size, warnings = self.convert(image)
+        self.assertIn("unit cut short: shared parts would multiply its size", warnings)
+        self.assertLess(work, 100 * len(image))
+        self.assertLess(size, OUTPUT * len(image))
+
     def test_go_shared_values(self):
         self.tables(costly.go_shared_values, 4000)
 

@@ -170,6 +170,17 @@ def shared_directory(n):
     return elf(parts([honest(), unit]))
 
 
+def refused_paths(n):
+    """n functions with the same 50 n rows, in turn in 3,000 files below one directory of 15 KB: most paths are more than the unit can pay for."""
+    files, rows = 3000, 50 * n
+    tables = b"/" + b"d" * 15000 + b"\0\0" + b"".join(b"f%d\0\1\0\0" % i for i in range(files)) + b"\0"
+    head = bytes([1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + tables
+    program = b"\0\x09\2" + struct.pack("<Q", TEXT) + b"".join(b"\4" + uleb(1 + i % files) + b"\x20" for i in range(rows)) + b"\0\1\1"
+    body = struct.pack("<HI", 4, len(head)) + head + program
+    functions = [Die("subprogram", name=f"f{i}", low_pc=TEXT + i, high_pc=rows - n) for i in range(n)]
+    return elf(parts([Unit(*functions, language=C99, table=struct.pack("<I", len(body)) + body)]))
+
+
 def shared_names(n):
     """n symbols, named from each byte of one long string on."""
     names = b"\0" + b"n" * (6 * n) + b"\0"
