@@ -14,18 +14,28 @@ static void file_free(struct lookup_file *file)
 	demangle_cache_free(file->names);
 	lookup_image_close(&file->image);
 	free(file->path);
+	free(file->name);
 	free(file);
 }
 
 static void open_gsym(struct lookup_file *file)
 {
 	int err = gsym_reader_open(file->path, &file->image.opened, &file->diag);
+	const char *colon = strrchr(file->name, ':');
+	if (err == -ENOENT && colon) {
+		file->path[colon - file->name] = 0;
+		file->arch = colon + 1;
+		struct gsym_diag diag = {""};
+		err = gsym_reader_open(file->path, &file->image.opened, &diag);
+		if (err != -ENOENT)
+			file->diag = diag;
+	}
 	file->image.demangle = DEMANGLE_AUTO;
 	file->is_pending = err == -EBADMSG;
 	if (!err)
 		file->image.reader = file->image.opened;
 	else if (!file->is_pending)
-		fail(file->path, err, &file->diag);
+		fail(err == -ENOENT ? file->name : file->path, err, &file->diag);
 }
 
 /* NULL without memory. */
@@ -34,9 +44,10 @@ static struct lookup_file *file_new(const char *path, size_t size)
 	struct lookup_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
+	file->name = strndup(path, size);
 	file->path = strndup(path, size);
 	file->names = demangle_cache_new(); /* NULL is allowed */
-	if (!file->path) {
+	if (!file->name || !file->path) {
 		file_free(file);
 		return NULL;
 	}
@@ -47,7 +58,10 @@ static struct lookup_file *file_new(const char *path, size_t size)
 bool lookup_file_convert(struct lookup_file *file, const struct object_options *options)
 {
 	struct gsym_diag diag = {""};
-	int err = object_lookup_open(file->path, options, &file->image, &diag);
+	struct object_options how = *options;
+	how.arch = file->arch ? file->arch : how.arch;
+	how.advice = "choose one as FILE:ARCH or with --arch=ARCH";
+	int err = object_lookup_open(file->path, &how, &file->image, &diag);
 	file->is_pending = false;
 	if (err == -ENOEXEC) {
 		object_lookup_explain(file->path, &file->diag);
@@ -71,7 +85,7 @@ static size_t index_of(const struct lookup_files *files, const char *path, size_
 {
 	size_t i = 0;
 	for (; i < files->list.n; i++) {
-		const char *name = files->list.v[i]->path;
+		const char *name = files->list.v[i]->name;
 		if (strncmp(name, path, size) == 0 && !name[size])
 			break;
 	}

@@ -14,7 +14,9 @@
 
 /* A file that addresses are looked up in, GSYM or an object file. */
 struct lookup_file {
-	char *path;
+	char *name;                /* as given */
+	char *path;                /* without the architecture after a colon, where no file has that name */
+	const char *arch;          /* in @name, or NULL */
 	struct lookup_image image; /* its reader is NULL: the file is not open */
 	struct batch *batch;       /* see lookup_file_batch() */
 	struct demangle_cache *names;

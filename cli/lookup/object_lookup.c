@@ -132,8 +132,15 @@ static int report_choices(const struct object *object, const struct image_identi
 			memcpy(choices->name[choices->n++], list[i].arch, sizeof(choices->name[0]));
 		snprintf(why + used, sizeof(why) - used, "%s%s", i ? ", " : "", list[i].arch);
 	}
+	if (object->options->arch) {
+		size_t used = strlen(why);
+		snprintf(why + used, sizeof(why) - used, ", none for %s", object->options->arch);
+	}
+	const char *advice = object->options->advice;
 	return report_object(object, -EINVAL, why,
-			     object->options->choices ? NULL : "choose one with --arch=ARCH");
+			     object->options->choices ? NULL
+			     : advice                 ? advice
+						      : "choose one with --arch=ARCH");
 }
 
 static int identify_object(struct object *object)

@@ -25,6 +25,8 @@ struct object_options {
 	const char *arch; /* which image of a fat file; NULL: it has to be the only one */
 	/* Set to what there is to choose from, with -EINVAL, if there are several and no @arch. Or NULL. */
 	struct object_arches *choices;
+	const char
+		*advice;   /* what to do about a fat file with no such image, or with several; NULL: --arch */
 	const char *cache; /* the directory; NULL: $GSYMFS_CACHE, or the default, which is that of gsymfs */
 	/* Directories of debug files, absolute, NULL-terminated; NULL: the default one alone. */
 	const char *const *debug_dirs;

@@ -103,10 +103,9 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 {
 	const struct symbolizer_options *options = opening->table->options;
 	struct symbol_module *module = opening->module;
-	struct object_arches choices = {.n = 0};
 	const struct object_options how = {
 		.arch = arch,
-		.choices = &choices,
+		.advice = "choose one as FILE:ARCH",
 		.cache = options->cache,
 		.debug_dirs = options->debug_dirs,
 		.asked = opening->has_asked ? &opening->asked : NULL,
@@ -119,10 +118,6 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 	int err = open_gsym(module, path);
 	if (err == -EBADMSG)
 		err = object_lookup_open(path, &how, &module->image, &module->diag);
-	if (choices.n) {
-		const struct gsym_diag why = module->diag;
-		return diag_set(&module->diag, err, "%s; choose one as FILE:ARCH", why.text);
-	}
 	if (err == -ENOEXEC)
 		return diag_set(&module->diag, kind_of(path), "not an object file");
 	if (err && !module->diag.text[0])

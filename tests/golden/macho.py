@@ -200,7 +200,7 @@ def fat_files(gsym):
         bench.write("foreign", m.fat([(m.ARMV7, program(m.ARMV7).file()), (m.ARM64_32, program(m.ARM64_32).file())], wide))
         told = bench.run("lookup", "foreign", "0x1000")
         bench.same("the choice", (told.returncode, told.stderr),
-                   (1, "gsym lookup: foreign: holds code for armv7, arm64_32; choose one with --arch=ARCH\n"))
+                   (1, "gsym lookup: foreign: holds code for armv7, arm64_32; choose one as FILE:ARCH or with --arch=ARCH\n"))
         bench.expect(m.fat([(m.ARM64, one.file())], wide), LINES)
         # A slice that is damaged, or no image at all, does not take the others with it.
         bench.expect(m.fat([(m.X86_64, b"!<arch>\n" + bytes(100)), (m.ARM64, one.file())], wide), LINES)

@@ -281,11 +281,18 @@ class ObjectLookup(unittest.TestCase):
     def test_fat(self):
         arms, others = program(m.ARM64).file(), program(m.PPC, True).file()
         pathlib.Path(self.at("fat")).write_bytes(m.fat([(m.PPC, others), (m.I386, program(m.I386).file())]))
-        self.expect_refused(r": holds code for ppc\w*, i386; choose one with --arch=ARCH$", self.at("fat"), "0x1000")
+        self.expect_refused(r": holds code for ppc\w*, i386; choose one as FILE:ARCH or with --arch=ARCH$", self.at("fat"), "0x1000")
         self.expect_refused(": holds code for .*; choose", "--arch=arm64", self.at("fat"), "0x1000")
-        done = self.lookup("--arch=i386", self.at("fat"), "0x1000")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertNotIn("??", done.stdout.split(" at ")[0])
+        for words in (("--arch=i386", self.at("fat")), (self.at("fat:i386"),), ("--arch=ppc", self.at("fat:i386"))):
+            done = self.lookup(*words, "0x1000")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertNotIn("??", done.stdout.split(" at ")[0])
+        self.expect_refused(r"/fat: holds code for ppc\w*, i386, none for arm64; choose one as FILE:ARCH or", self.at("fat:arm64"), "0x1000")
+        self.expect_refused("/none:arm64: No such file", self.at("none:arm64"), "0x1000")
+        self.assertEqual(self.lookup("--addresses-from-stdin", input=f"0x1000 {self.at('fat:i386')}\n0x1000 {self.at('fat:ppc')}\n"
+                                     ).stdout.count("main at"), 2)
+        pathlib.Path(self.at("fat:i386")).write_bytes(m.fat([(m.PPC, others)]))  # a file of that name comes first
+        self.assertIn("main", self.lookup("--arch=ppc", self.at("fat:i386"), "0x1000").stdout)
         # Not even that of this machine is chosen unasked: the answer could be of the wrong one.
         both = [(machine, program(machine, uuid=bytes([i] * 16)).file()) for i, machine in ((1, m.X86_64), (2, m.ARM64))]
         pathlib.Path(self.at("both")).write_bytes(m.fat(both))

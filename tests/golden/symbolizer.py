@@ -18,6 +18,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+from lib import make_macho  # noqa: E402
+from lib.macho_sample import program  # noqa: E402
+
 LIMIT = 600
 gsym = ""
 
@@ -355,6 +358,17 @@ class Symbolizer(unittest.TestCase):
         self.assertIn("\ntwice\n", "\n" + self.llvm("-e", f"{self.second}:x86_64", hex(self.second_addr)))
         self.llvm("-e", f"{self.at('none')}:x86_64", "0", status=1)
         self.assertIn("No such file or directory", self.err)
+
+    def test_architectures(self):
+        """A universal file is not guessed from, and the message has what there is."""
+        both = [(machine, program(machine).file()) for machine in (make_macho.X86_64, make_macho.ARM64)]
+        pathlib.Path(self.at("fat")).write_bytes(make_macho.fat(both))
+        for words, why in (([], ""), (["--default-arch=i386"], ", none for i386")):
+            self.llvm(*words, "-e", self.at("fat"), "0x1000", status=1)
+            self.assertIn(f"holds code for x86_64, arm64{why}; choose one as FILE:ARCH\n", self.err)
+        self.llvm("-e", self.at("fat") + ":ppc", "0x1000", status=1)
+        self.assertIn("holds code for x86_64, arm64, none for ppc; choose one as FILE:ARCH\n", self.err)
+        self.assertIn("main\n", self.llvm("-e", self.at("fat") + ":arm64", "0x1000"))
 
     # ---- Clients on pipes ----
 
