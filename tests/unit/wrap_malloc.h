@@ -69,4 +69,22 @@ void __wrap_free(void *p)
 	__real_free(p);
 }
 
+/* Has each test begin and end with these two functions without parameters, and free what it allocates. */
+#define EACH_TEST_FREES(begin, end)                      \
+	static int begin_counting(void **state)          \
+	{                                                \
+		static long before;                      \
+		*state = &before;                        \
+		before = live;                           \
+		begin();                                 \
+		return 0;                                \
+	}                                                \
+	static int end_counting(void **state)            \
+	{                                                \
+		end();                                   \
+		assert_int_equal(live, *(long *)*state); \
+		return 0;                                \
+	}                                                \
+	EACH_TEST(begin_counting, end_counting)
+
 #endif

@@ -17,6 +17,7 @@
 #include "gsym/base/vec.h"
 #include "store/share/share.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 static struct gsymfs fs;
 static struct gsym_diag diag;
@@ -355,10 +356,8 @@ static int make_top(void **state)
 
 static int remove_top(void **state)
 {
-	char command[100];
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r '%s'", top);
-	return system(command);
+	return remove_tree(top);
 }
 
 ALL_TESTS(make_top, remove_top)

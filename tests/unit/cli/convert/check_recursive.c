@@ -4,6 +4,7 @@
 #include "cli/convert/recursive.h"
 #include "tests/unit/captured_stderr.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -92,12 +93,10 @@ static int make_tree(void **state)
 	return 0;
 }
 
-static int remove_tree(void **state)
+static int remove_made(void **state)
 {
 	(void)state;
-	char command[100];
-	snprintf(command, sizeof(command), "rm -r %s", directory);
-	return system(command);
+	return remove_tree(directory);
 }
 
 #define NOTED(in, out)                                                                                  \
@@ -222,4 +221,4 @@ TEST(parents)
 	assert_string_equal(path, in_directory("in/a/x/y"));
 }
 
-ALL_TESTS(make_tree, remove_tree)
+ALL_TESTS(make_tree, remove_made)

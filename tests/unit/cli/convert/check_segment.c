@@ -3,6 +3,7 @@
 
 #include "tests/unit/gsym/sample.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,20 +35,13 @@ static int setup(void **state)
 	return 0;
 }
 
-static unsigned count_entries(const char *path, bool remove_them)
+static unsigned count_entries(const char *path)
 {
 	struct dirent *entry;
-	char name[PATH_MAX];
 	unsigned n = 0;
 	DIR *dir = opendir(path);
-	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		n++;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		if (remove_them && unlink(name))
-			rmdir(name);
-	}
+	while ((entry = readdir(dir)))
+		n += entry->d_name[0] != '.';
 	closedir(dir);
 	return n;
 }
@@ -58,8 +52,7 @@ static int teardown(void **state)
 	segment_files_deinit(&c->files);
 	gsym_reader_close(c->reader);
 	gsym_writer_free(c->s.writer);
-	count_entries(c->dir, true);
-	rmdir(c->dir);
+	remove_tree(c->dir);
 	free(c->data);
 	free(c);
 	return 0;
@@ -157,9 +150,9 @@ TEST_OF(names_what_does_not_fit, struct cut, c)
 	assert_int_equal(cut(c, 115, &diag), -EFBIG);
 	assert_words(&diag, "function 2,|nnnn\" at 0x1020|needs a segment of 379 bytes|size is 115");
 	expect_cut(c, 379, "1000");
-	assert_int_equal(count_entries(c->dir, false), 1);
+	assert_int_equal(count_entries(c->dir), 1);
 	segment_files_deinit(&c->files);
-	assert_int_equal(count_entries(c->dir, false), 0);
+	assert_int_equal(count_entries(c->dir), 0);
 }
 
 static void write_text(const char *path, const char *text)
@@ -194,19 +187,19 @@ TEST_OF(all_or_none, struct cut, c)
 	assert_int_equal(segment_files_publish(&c->files, &diag), -ENOENT);
 	assert_words(&diag, "out-0x1020");
 	expect_text(f[0].path, "before");
-	assert_int_equal(count_entries(c->dir, false), 1);
+	assert_int_equal(count_entries(c->dir), 1);
 	free(third);
 
 	expect_cut(c, 57 + 23, "1000 1010 1020");
 	f = c->files.files.v;
-	assert_int_equal(count_entries(c->dir, false), 1 + 3);
+	assert_int_equal(count_entries(c->dir), 1 + 3);
 	assert_int_equal(segment_files_publish(&c->files, NULL), 0);
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(gsym_reader_open(f[i].path, &r, NULL), 0);
 		gsym_reader_close(r);
 	}
 	segment_files_deinit(&c->files);
-	assert_int_equal(count_entries(c->dir, false), 3);
+	assert_int_equal(count_entries(c->dir), 3);
 }
 
 TEST_OF(what_cannot_be_replaced, struct cut, c)
@@ -224,7 +217,7 @@ TEST_OF(what_cannot_be_replaced, struct cut, c)
 	assert_int_equal(segment(c->reader, &options, &c->files, &diag), -EINVAL);
 	assert_words(&diag, "out-0x1000|output would replace the input");
 	expect_text(path, "x");
-	assert_int_equal(count_entries(c->dir, false), 1);
+	assert_int_equal(count_entries(c->dir), 1);
 }
 
 TEST_OF(no_functions, struct cut, c)

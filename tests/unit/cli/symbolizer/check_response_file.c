@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 static char directory[] = "/tmp/check_response.XXXXXX";
 
@@ -180,16 +181,8 @@ TEST(many_words)
 
 static int remove_directory(void **state)
 {
-	static const char *const names[] = {"plain", "empty", "large", "self"};
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		unlink(in_directory(names[i]));
-	for (int i = 0; i <= 16; i++) {
-		char name[16];
-		snprintf(name, sizeof(name), "f%d", i);
-		unlink(in_directory(name));
-	}
-	return rmdir(directory);
+	return remove_tree(directory);
 }
 
 ALL_TESTS(NULL, remove_directory)

@@ -19,24 +19,6 @@ enum {
 	SHOWN_MAX = 4096, /* bytes of a line that are echoed */
 };
 
-static long n_live; /* allocations before */
-
-static int set_up(void **state)
-{
-	(void)state;
-	n_live = live;
-	batch_fixture_set_up();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	batch_fixture_tear_down();
-	assert_int_equal(live, n_live);
-	return 0;
-}
-
 struct lines_case {
 	const char *lines, *results;
 };
@@ -434,4 +416,4 @@ TEST(without_memory)
 	assert_null(current(b.a.f)->reason);
 }
 
-EACH_TEST(set_up, tear_down)
+EACH_TEST_FREES(batch_fixture_set_up, batch_fixture_tear_down)

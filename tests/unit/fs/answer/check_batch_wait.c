@@ -18,24 +18,6 @@ enum {
 	PREFETCH_MAX = 64, /* images that are converted ahead */
 };
 
-static long n_live; /* allocations before */
-
-static int set_up(void **state)
-{
-	(void)state;
-	n_live = live;
-	batch_fixture_set_up();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	batch_fixture_tear_down();
-	assert_int_equal(live, n_live);
-	return 0;
-}
-
 /* ---- Addresses ---- */
 
 TEST(asked_addresses)
@@ -251,4 +233,4 @@ TEST(prefetched_of_many)
 	expect_prefetched(PREFETCH_MAX, OTHER_ID, true);
 }
 
-EACH_TEST(set_up, tear_down)
+EACH_TEST_FREES(batch_fixture_set_up, batch_fixture_tear_down)

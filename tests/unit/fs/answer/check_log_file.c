@@ -19,24 +19,6 @@ enum {
 	MANY = 1 << 20, /* bytes; more than is read at once */
 };
 
-static long n_live; /* allocations before */
-
-static int set_up(void **state)
-{
-	(void)state;
-	n_live = live;
-	log_fixture_set_up();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	log_fixture_tear_down();
-	assert_int_equal(live, n_live);
-	return 0;
-}
-
 static struct image *image_of(const char *id)
 {
 	return revision_of(t.a.f, id)->image;
@@ -385,4 +367,4 @@ TEST(truncated_unnoticed)
 	}
 }
 
-EACH_TEST(set_up, tear_down)
+EACH_TEST_FREES(log_fixture_set_up, log_fixture_tear_down)

@@ -11,24 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static long n_live; /* allocations before */
-
-static int set_up(void **state)
-{
-	(void)state;
-	n_live = live;
-	log_fixture_set_up();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	log_fixture_tear_down();
-	assert_int_equal(live, n_live);
-	return 0;
-}
-
 static int find(const struct filter_module *module, struct filter_image *ret)
 {
 	*ret = (struct filter_image){.reader = NULL};
@@ -214,4 +196,4 @@ TEST(indexes)
 	assert_non_null(found.shown);
 }
 
-EACH_TEST(set_up, tear_down)
+EACH_TEST_FREES(log_fixture_set_up, log_fixture_tear_down)

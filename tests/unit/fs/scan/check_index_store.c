@@ -13,6 +13,7 @@
 #include "tests/unit/captured_stderr.h"
 #include "fs/scan/index.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 static const char CORRUPT[] = "corrupt or of another version; all files will be identified again";
 static const char SOURCE[] = "/srv/binaries";
@@ -57,10 +58,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *p = *state;
-	char command[128];
 	cache_close(&p->cache);
-	snprintf(command, sizeof(command), "rm -r '%s'", p->directory);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(p->directory), 0);
 	free(p);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "fs/scan/sweep.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 #include "tests/unit/wrap_asprintf.h"
 #include "tests/unit/wrap_log.h"
 
@@ -217,15 +218,13 @@ int sweep_tear_down(void **state)
 {
 	struct scanned_source *s = *state;
 	void *fixture = s->f;
-	char command[128];
 	end_scan(s);
 	changes_clear(&s->changes);
 	skipped_deinit(&s->skipped);
 	cache_close(&s->cache);
 	images_fixture_tear_down(&fixture);
 	assert_int_equal(count_descriptors(), s->n_open);
-	snprintf(command, sizeof(command), "rm -r '%s'", s->top);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(s->top), 0);
 	long n_live = s->n_live;
 	free(s);
 	assert_int_equal(live, n_live);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 #include "work/types/packed_name.h"
 #include "work/run/inputs.h"
 
@@ -68,13 +69,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[PATH_SIZE + 16];
-	snprintf(command, sizeof(command), "rm -r '%s'", f->dir);
 	text_deinit(&f->local);
 	text_deinit(&f->portable);
 	text_deinit(&f->taken);
 	text_deinit(&f->notes);
-	int err = system(command);
+	int err = remove_tree(f->dir);
 	free(f);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include "store/client/store_object.h"
 #include "gsym/base/text_buf.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,11 +48,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	char command[128];
 	close(f->fd);
 	cache_close(&f->cache);
-	snprintf(command, sizeof(command), "rm -r '%s'", f->path);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(f->path), 0);
 	free(f);
 	return 0;
 }

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "tests/unit/open_descriptors.h"
 #include "tests/unit/wrap_malloc.h"
+#include "tests/unit/temp_directory.h"
 
 struct directory_world world;
 char store_path[64];
@@ -236,19 +236,11 @@ static void make_store(void)
 	assert_true(store_root >= 0);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *place)
-{
-	(void)st;
-	(void)kind;
-	(void)place;
-	return remove(path);
-}
-
 static void remove_store(void)
 {
 	set_event(&(const struct directory_event){.call = NO_CALL});
 	close(store_root);
-	assert_int_equal(nftw(store_path, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(remove_tree(store_path), 0);
 }
 
 void close_stdin(void)

@@ -7,6 +7,7 @@
 #include "work/cache/cache_temp.h"
 #include "work/cache/publish.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,11 +62,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	char command[128];
 	(void)state;
 	cache_close(&cache);
-	snprintf(command, sizeof(command), "rm -r '%s'", path);
-	return system(command);
+	return remove_tree(path);
 }
 
 /* ---- Entries ---- */

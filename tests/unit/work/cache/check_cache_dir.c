@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 #include "work/cache/cache_temp.h"
 
 enum { BLOCK = 64 * 1024, NAME_SIZE = CACHE_KEY_SIZE + 8 };
@@ -34,10 +35,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *p = *state;
-	char command[128];
 	close(p->dir);
-	snprintf(command, sizeof(command), "rm -r '%s'", p->path);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(p->path), 0);
 	free(p);
 	return 0;
 }

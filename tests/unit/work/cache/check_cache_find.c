@@ -1,6 +1,7 @@
 /* Entries found by the state of a file alone, and locked while they are made. */
 #include "work/cache/cache.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +32,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *p = *state;
-	char command[128];
 	cache_close(&p->cache);
-	snprintf(command, sizeof(command), "rm -r '%s'", p->path);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(p->path), 0);
 	free(p);
 	return 0;
 }

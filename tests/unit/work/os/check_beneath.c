@@ -17,6 +17,7 @@
 #include "tests/unit/open_descriptors.h"
 
 #include "gsym/base/vec.h"
+#include "tests/unit/temp_directory.h"
 
 static char top_path[] = "/tmp/gsymfs-beneath-XXXXXX";
 static int top;
@@ -55,13 +56,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	unlinkat(top, "link", 0);
-	unlinkat(top, "out", 0);
-	unlinkat(top, "dir/sub/file", 0);
-	unlinkat(top, "dir/sub", AT_REMOVEDIR);
-	unlinkat(top, "dir", AT_REMOVEDIR);
 	close(top);
-	return rmdir(top_path);
+	return remove_tree(top_path);
 }
 
 /* What open(2) or one of ours gave, closed; 1 for a descriptor. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
+#include "tests/unit/temp_directory.h"
 #include "work/types/packed_name.h"
 #include "gsym/base/vec.h"
 
@@ -178,10 +179,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	char command[sizeof(top) + 16];
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
+	return remove_tree(top);
 }
 
 /* What opening it gives: 0, or a negative errno. @ret is filled where it is 0 or -EPERM. */

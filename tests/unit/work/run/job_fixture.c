@@ -1,4 +1,5 @@
 #include "tests/unit/work/run/job_fixture.h"
+#include "tests/unit/temp_directory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -61,10 +62,8 @@ int job_set_up(void **state)
 int job_tear_down(void **state)
 {
 	struct job_fixture *f = *state;
-	char command[128];
 	cache_close(&f->cache);
-	snprintf(command, sizeof(command), "rm -r '%s'", f->root);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(f->root), 0);
 	free(f);
 	return 0;
 }
