@@ -107,7 +107,7 @@ const struct option_row symbolizer_rows[] = {
 	{'C', "demangle", "[STYLE]", "demangle names of functions",
 	 OPTION_PARSED(symbolizer_options, demangle, set_demangle), .groups = GNU},
 	{'C', "demangle", NULL, "demangle names of functions",
-	 OPTION_VALUE(symbolizer_options, demangle, DEMANGLE_AUTO), .groups = LLVM},
+	 OPTION_VALUE(symbolizer_options, demangle, DEMANGLE_SYMBOLIZER), .groups = LLVM},
 	{0, "no-demangle", NULL, "print names as they are in the file",
 	 OPTION_VALUE(symbolizer_options, demangle, DEMANGLE_OFF), .groups = LLVM},
 	{'R', "recurse-limit", NULL, "no effect: demangling is always limited",
@@ -258,7 +258,7 @@ static void set_defaults(struct symbolizer_options *options)
 			 : options->dialect == DIALECT_BINUTILS ? ANSWER_BINUTILS
 								: ANSWER_GNU;
 	options->names = is_symbolizer ? FUNCTION_NAMES_LINKAGE : FUNCTION_NAMES_NONE;
-	options->demangle = is_symbolizer ? DEMANGLE_AUTO : DEMANGLE_OFF;
+	options->demangle = is_symbolizer ? DEMANGLE_SYMBOLIZER : DEMANGLE_OFF;
 	options->inlines = is_symbolizer;
 }
 

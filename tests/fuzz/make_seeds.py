@@ -63,6 +63,8 @@ _ZN1ScvT_IiEEv _ZcvT_IT_IiEEv _Z1fIXadL_Z1gvEEEvv _Z1fIXcv1aIiELi1EEEvv _Z1fIXfp
 _Z1fIXtlA3_iLi1EdxLi2ELi3EEEEvv _Z1fIXnwLi1E_iilLi1EEEEvv _Z1fIXfLplT_ELi1EEEvv _Z1fIXrqXT_ERT_XiEEEvv _Z1fITtTyETnDaTpTyEvv _Z1fDv4_f
 _Z1fPU3AS1i _Z1fPVKM1AFivE _Z1fA3_A4_KPi _Z1fILDnEEvv _Z1fILd3ff0000000000000EEvv _Z1fIXsZT_EJicEEvv _ZDC1a1bE _ZNSt3__112basic_stringIcE
 _ZL1fB5cxx11v _ZN12_GLOBAL__N_11fEv _Z1fIJEEvDpFvP1APFvS1_S1_ET_E _ZNSaIcED2Ev _ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc
+?foo@@YAHH@Z ??0S@ns@@QEAA@XZ ?f@S@@QEBAXP6AHH@Z@Z ?x@@3HA ??_C@_03A@abc?$AA@ ??_R1A@?0A@EA@B@@8 ?x@?1??f@@YAXXZ@3HA ??$f@$00$1?g@@YAXXZ@@YAXXZ
+?f@@YAXV?$a@H@b@@0P6AX00@Z@Z ??_7S@@6B@ ?f@S@@$4PPPPPPPM@A@AEXXZ ??@0123456789abcdef0123456789abcdef@ ??__Ex@@YAXXZ ??BS@@QEAAHXZ ?f@@$$FYAXXZ
 ___Z1fv_block_invoke_2 _RNvMs_Cs4_1aNtB2_1b1c _ZN4core3fmt5write17h0123456789abcdefE _D3std5stdio7writelnFAyaZv ._Z1fv _Z1fv@plt
 """.split()
 

@@ -67,6 +67,25 @@ def check_names(gsym):
                {0x1000 + 16 * i: [name] for i, name in enumerate(plain)})
 
 
+def check_demangled(gsym):
+    """Publics as llvm-undname prints them, found by the name alone; as they are stored on request."""
+    def lookup(*argv):
+        return subprocess.run([gsym, "lookup", *argv], capture_output=True, text=True, timeout=300).stdout.splitlines()
+
+    if "LLVM" not in subprocess.run([gsym, "--version"], capture_output=True, text=True, check=True).stdout:
+        print("SKIP: built without LLVM's demangler: Microsoft's names stay mangled")
+        return
+    with Place() as name:
+        path = pathlib.Path(name, "x.pdb")
+        path.write_bytes(m.Pdb(publics=[("start", 1, 0), ("?f@ns@@YAHPEBD@Z", 1, 0x20)]).file())
+        convert(gsym, path)
+        file = f"{path}.gsym"
+        for argv, expected in (([file, "0x1020"], "int __cdecl ns::f(char const *) at ??:0"), (["--no-demangle", file, "0x1020"], "?f@ns@@YAHPEBD@Z at ??:0"),
+                               ([file, "ns::f"], "int __cdecl ns::f(char const *) at ??:0")):
+            if lookup(*argv)[:1] != [expected]:
+                failures.append(f"gsym lookup {argv}: {lookup(*argv)}, not {expected}")
+
+
 def check_moved(gsym):
     """Publics count in sections that were moved: in parts, some of which are gone, and others are beyond what headers say."""
     publics = [("a", 1, 0), ("b", 1, 0x20), ("c", 1, 0x40), ("gone", 1, 0x50), ("far", 1, 0x60)]
@@ -231,7 +250,7 @@ def check_repeated(gsym):
             failures.append(f"one public, many times: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_containers, check_names, check_moved, check_pairs, check_shown, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
+CHECKS = (check_containers, check_names, check_demangled, check_moved, check_pairs, check_shown, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
           check_repeated)
 
 

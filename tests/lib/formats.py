@@ -59,7 +59,7 @@ def pe():
 
 
 def pdb():
-    publics = [("main", 1, 0), ("?f@@YAXXZ", 1, 0x20)]
+    publics = [("main", 1, 0), ("second", 1, 0x20)]
     return make_pdb.Pdb(guid=UUIDS["pdb"], publics=publics, modules=[make_pdb.Module("x.obj", bytes(4))]).file()
 
 
@@ -91,6 +91,6 @@ FORMATS = (
     Format("pe", "pe", ".exe", pe, UUIDS["pe"].hex,
            {0x140001000: "main at /src/a.c:4", 0x140001020: "helper_function at /src/a.c:20"},
            (Cut(1, "names of symbols at offset"), Cut(0, r"(section \d+|symbol table) at offset"))),
-    Format("pdb", "pdb", ".pdb", pdb, UUIDS["pdb"].hex, {0x1000: "main at ??:0", 0x1020: "?f@@YAXXZ at ??:0"},
+    Format("pdb", "pdb", ".pdb", pdb, UUIDS["pdb"].hex, {0x1000: "main at ??:0", 0x1020: "second at ??:0"},
            (Cut(1, r"truncated: \d+ bytes", True),)),
 )

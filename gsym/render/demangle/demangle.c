@@ -95,19 +95,31 @@ static bool append_by_libiberty(struct text_buf *out, const char *name, struct d
 	return true;
 }
 
+static enum demangle_llvm_result append_by_llvm(struct text_buf *out, const char *name,
+						enum demangle_llvm_scheme scheme, struct demangle_job *job)
+{
+	enum demangle_llvm_result result = demangle_llvm(name, strlen(name), scheme, job->max, put_text, out);
+	job->too_long = result == DEMANGLE_LLVM_TOO_LONG;
+	out->failed |= result == DEMANGLE_LLVM_NO_MEMORY;
+	return result;
+}
+
 /* What LLVM's demangler refuses is not tried again: only what it does not know. */
 static bool append_cxx(struct text_buf *out, const char *name, struct demangle_job *job)
 {
-	if (job->mode == DEMANGLE_GNU)
-		return append_by_libiberty(out, name, job);
-	switch (demangle_llvm(name, strlen(name), job->flags == BARE_FLAGS, job->max, put_text, out)) {
-	case DEMANGLE_LLVM_OK: return !out->failed;
-	case DEMANGLE_LLVM_UNKNOWN: return append_by_libiberty(out, name, job);
-	case DEMANGLE_LLVM_NO_MEMORY: out->failed = true; return false;
-	case DEMANGLE_LLVM_TOO_LONG: job->too_long = true; return false;
-	case DEMANGLE_LLVM_REFUSED: return false;
-	}
-	return false;
+	enum demangle_llvm_scheme scheme =
+		job->flags == BARE_FLAGS ? DEMANGLE_ITANIUM_BARE : DEMANGLE_ITANIUM;
+	enum demangle_llvm_result result =
+		job->mode == DEMANGLE_GNU ? DEMANGLE_LLVM_UNKNOWN : append_by_llvm(out, name, scheme, job);
+	return result == DEMANGLE_LLVM_OK ||
+	       (result == DEMANGLE_LLVM_UNKNOWN && append_by_libiberty(out, name, job));
+}
+
+static bool append_microsoft(struct text_buf *out, const char *name, struct demangle_job *job)
+{
+	bool is_short = job->flags == BARE_FLAGS || job->mode == DEMANGLE_SYMBOLIZER;
+	return append_by_llvm(out, name, is_short ? DEMANGLE_MICROSOFT_SHORT : DEMANGLE_MICROSOFT, job) ==
+	       DEMANGLE_LLVM_OK;
 }
 
 /* Appends what @run makes of @name, unless that is between angle brackets. */
@@ -139,6 +151,8 @@ static bool append_demangled(struct text_buf *out, const char *name, struct dema
 		return append_rust(out, name, job) || append_cxx(out, name, job);
 	if (demangle_is_block(name))
 		return append_cxx(out, name, job);
+	if (name[0] == '?')
+		return append_microsoft(out, name, job);
 	if (name[0] == '_' && name[1] == 'R')
 		return append_rust(out, name, job);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
@@ -197,6 +211,8 @@ static bool append_bare(struct text_buf *out, const char *name, struct demangle_
 	}
 	if (name[0] == '_' && name[1] == 'Z')
 		return !strchr(name, '.') && append_cxx(out, name, job);
+	if (name[0] == '?')
+		return append_microsoft(out, name, job) && cut_parameters(out, start);
 	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name, job);
 }
 

@@ -2,9 +2,10 @@
  * demangle.h - stored names as people write them.
  *
  * A name's prefix tells what it is: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D), OCaml (caml and a
- * capital). C++ is LLVM's where the build has its demangler; what that does not know, or without it all, is
- * libiberty's, rewritten in llvm-symbolizer's style: ">>" closes nested templates, lambdas are 'lambda', and
- * a clone suffix is " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
+ * capital), Microsoft's (?), which are llvm-undname's: "int __cdecl f(int)". C++ is LLVM's where the build
+ * has its demangler; what that does not know, or without it all, is libiberty's, rewritten in
+ * llvm-symbolizer's style: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is
+ * " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_H
@@ -16,8 +17,10 @@ enum demangle_mode {
 	DEMANGLE_AUTO = 1,
 	/* Ada as well, whose names have no prefix: only for images known to be written in it. */
 	DEMANGLE_ADA = 2,
-	/* As DEMANGLE_AUTO, with C++ as GNU's tools spell it. */
+	/* As DEMANGLE_AUTO, with C++ as GNU's tools spell it, and without Microsoft's names, as those. */
 	DEMANGLE_GNU = 3,
+	/* As DEMANGLE_AUTO, with Microsoft's names as llvm-symbolizer shows them: "f(int)". */
+	DEMANGLE_SYMBOLIZER = 4,
 };
 
 enum {
@@ -43,10 +46,12 @@ static inline bool demangle_is_ocaml(const char *name)
 /* Whether @name looks mangled. Most names of most images do not, and need no second look. */
 static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
-	if (mode == DEMANGLE_AUTO || mode == DEMANGLE_GNU) {
+	if (mode == DEMANGLE_AUTO || mode == DEMANGLE_GNU || mode == DEMANGLE_SYMBOLIZER) {
+		if (name[0] == '?')
+			return mode != DEMANGLE_GNU;
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
 		if (name[0] == 'c')
-			return mode == DEMANGLE_AUTO && demangle_is_ocaml(name);
+			return mode != DEMANGLE_GNU && demangle_is_ocaml(name);
 		return name[0] == '_' &&
 		       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || demangle_is_block(name));
 	}

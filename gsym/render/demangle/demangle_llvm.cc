@@ -1,7 +1,7 @@
 /*
- * demangle_llvm.cc - names of C++ by LLVM's demangler.
+ * demangle_llvm.cc - names of C++ by LLVM's demanglers.
  *
- * Its parser and its nodes are templates in headers of LLVM; its own functions around them trust names: they recurse as
+ * That of the Itanium ABI: its parser and its nodes are templates in headers of LLVM; its own functions around them trust names: they recurse as
  * deep as a name nests, expand what refers back to itself without a limit, and end the process without memory. So they are
  * instantiated here over an allocator, a parser and an output of ours, and each way to grow passes one of them:
  *
@@ -14,6 +14,9 @@
  *                              nothing is counted as well
  *
  * A name beyond a limit is left by longjmp(): all objects on the way lie in the arena or own nothing but its memory.
+ * Microsoft's names are not made by templates, so its functions are linked from LLVM's archive (microsoft.sh); they call
+ * the same arena. Their recursion is bounded by the size of a name, of which Microsoft's compiler has a limit, and each of
+ * their nodes prints something, so that the limit of the text ends what expands.
  * Limits are counts, not times, so that a name gives the same text everywhere. Nothing of the C++ library is linked.
  */
 #include "gsym/render/demangle/demangle_llvm.h"
@@ -53,6 +56,7 @@ enum : size_t {
 	STEPS_MIN = 4096,
 	STEPS_PER_BYTE = 32,
 	MEMORY_MAX = 16 << 20,
+	MICROSOFT_SIZE_MAX = 4096, /* longer ones are hashed by the compiler */
 	CHUNK_SIZE = 32 << 10,
 	ALIGN = 16,
 };
@@ -72,6 +76,7 @@ struct attempt {
 	chunk *chunks;
 	char *free, *limit; /* of the newest chunk */
 	size_t memory;      /* left */
+	size_t largest;     /* piece that arena_realloc() may give */
 	size_t n_forward;
 	const llvm::itanium_demangle::ForwardTemplateReference *forward[FORWARD_MAX];
 };
@@ -129,6 +134,8 @@ void *arena_malloc(size_t size)
 
 void *arena_realloc(void *old, size_t size)
 {
+	if (size > now->largest)
+		leave(DEMANGLE_LLVM_TOO_LONG);
 	void *grown = arena_malloc(size);
 	size_t before;
 	if (old) {
@@ -163,6 +170,7 @@ using ::arena_realloc;
 #define abort                        arena_abort
 #define DEMANGLE_ASSERT(holds, text) ((holds) ? (void)0 : arena_abort())
 #include <llvm/Demangle/ItaniumDemangle.h>
+#include <llvm/Demangle/Demangle.h>
 #undef malloc
 #undef realloc
 #undef free
@@ -366,38 +374,153 @@ bool is_complete()
 	return true;
 }
 
-/* The text, in the arena; NULL for no name of C++. */
-const Output *make_text(const char *name, size_t size, bool bare)
+/* ---- What the object file of microsoft.sh calls ---- */
+
+#define REPLACES(name) __asm__("demangle_" #name)
+
+} // namespace
+
+extern "C" {
+void *ms_malloc(size_t size) REPLACES(malloc);
+void *ms_new(size_t size) REPLACES(_Znwm);
+void *ms_new_array(size_t size) REPLACES(_Znam);
+void *ms_realloc(void *memory, size_t size) REPLACES(realloc);
+void ms_free(void *memory) REPLACES(free);
+void ms_delete(void *memory) REPLACES(_ZdlPv);
+void ms_delete_sized(void *memory, size_t size) REPLACES(_ZdlPvm);
+void ms_delete_array(void *memory) REPLACES(_ZdaPv);
+void ms_abort() REPLACES(abort);
+void ms_terminate() REPLACES(_ZSt9terminatev);
+void ms_out_of_range() REPLACES(_ZSt24__throw_out_of_range_fmtPKcz);
+void ms_string() REPLACES(_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm);
+void ms_printf() REPLACES(printf);
+void ms_putchar() REPLACES(putchar);
+/* Tables of the classes of run-time types, which nothing asks for. */
+extern const char *const ms_type_info[4] REPLACES(_ZTVN10__cxxabiv117__class_type_infoE);
+extern const char *const ms_type_info_of_derived[4] REPLACES(_ZTVN10__cxxabiv120__si_class_type_infoE);
+
+const char *const ms_type_info[4] = {};
+const char *const ms_type_info_of_derived[4] = {};
+
+void *ms_malloc(size_t size)
+{
+	return arena_malloc(size);
+}
+
+void *ms_new(size_t size)
+{
+	return take(size);
+}
+
+void *ms_new_array(size_t size)
+{
+	return take(size);
+}
+
+void *ms_realloc(void *memory, size_t size)
+{
+	return arena_realloc(memory, size);
+}
+
+void ms_free(void *)
+{
+}
+
+void ms_delete(void *)
+{
+}
+
+void ms_delete_sized(void *, size_t)
+{
+}
+
+void ms_delete_array(void *)
+{
+}
+
+void ms_abort()
+{
+	arena_abort();
+}
+
+void ms_terminate()
+{
+	arena_abort();
+}
+
+void ms_out_of_range()
+{
+	arena_abort();
+}
+
+void ms_string()
+{
+	arena_abort();
+}
+
+void ms_printf()
+{
+	arena_abort();
+}
+
+void ms_putchar()
+{
+	arena_abort();
+}
+}
+
+namespace
+{
+
+/* The text, in the arena. */
+std::string_view make_microsoft(const char *name, size_t size, bool is_short)
+{
+	using namespace llvm;
+	auto flags = is_short ? MSDemangleFlags(MSDF_NoAccessSpecifier | MSDF_NoCallingConvention |
+						MSDF_NoMemberType | MSDF_NoReturnType)
+			      : MSDF_None;
+	if (size > MICROSOFT_SIZE_MAX)
+		leave(DEMANGLE_LLVM_REFUSED);
+	now->largest = 2 * now->max + CHUNK_SIZE;
+	const char *text = microsoftDemangle(std::string_view(name, size), nullptr, nullptr, flags);
+	return text ? std::string_view(text) : std::string_view();
+}
+
+/* The text, in the arena; empty for no name of C++. */
+std::string_view make_itanium(const char *name, size_t size, bool bare)
 {
 	if (!is_shallow(name, size))
 		leave(DEMANGLE_LLVM_REFUSED);
 	auto *parser = new (take(sizeof(Parser))) Parser(name, name + size);
 	const Node *root = parser->parse(!bare);
 	if (!root || !is_complete())
-		return nullptr;
+		return {};
 	auto *text = new (take(sizeof(Output))) Output();
 	root->print(*text);
-	return text;
+	return *text;
 }
 
 } // namespace
 
-demangle_llvm_result demangle_llvm(const char *name, size_t size, bool bare, size_t max,
+demangle_llvm_result demangle_llvm(const char *name, size_t size, demangle_llvm_scheme scheme, size_t max,
 				   void (*put)(const char *text, size_t size, void *user), void *user)
 {
 	attempt made = {};
 	made.max = max;
 	made.memory = MEMORY_MAX;
 	made.steps = STEPS_MIN + STEPS_PER_BYTE * size;
+	made.largest = MEMORY_MAX;
 	now = &made;
 	if (!setjmp(made.end)) {
-		const Output *text = make_text(name, size, bare);
-		std::string_view view = text ? std::string_view(*text) : std::string_view();
-		made.why = view.empty()        ? DEMANGLE_LLVM_UNKNOWN
-			   : view.size() > max ? DEMANGLE_LLVM_TOO_LONG
+		bool itanium = scheme == DEMANGLE_ITANIUM || scheme == DEMANGLE_ITANIUM_BARE;
+		std::string_view text =
+			itanium ? make_itanium(name, size, scheme == DEMANGLE_ITANIUM_BARE)
+				: make_microsoft(name, size, scheme == DEMANGLE_MICROSOFT_SHORT);
+		made.why = text.empty()        ? DEMANGLE_LLVM_UNKNOWN
+			   : text.size() > max ? DEMANGLE_LLVM_TOO_LONG
 					       : DEMANGLE_LLVM_OK;
 		if (made.why == DEMANGLE_LLVM_OK)
-			put(view.data(), view.size(), user);
+			put(text.data(), text.size(), user);
 	}
 	for (chunk *next; made.chunks; made.chunks = next) {
 		next = made.chunks->next;

@@ -186,6 +186,33 @@ TEST(names_of_llvm)
 	text_deinit(&out);
 }
 
+TEST(names_of_microsoft)
+{
+	static const struct {
+		const char *name, *whole, *symbolizer, *bare;
+	} names[] = {
+		{"?foo@@YAHH@Z", "int __cdecl foo(int)", "foo(int)", "foo"},
+		{"??0S@ns@@QEAA@XZ", "public: __cdecl ns::S::S(void)", "ns::S::S(void)", "ns::S::S"},
+		{"?f@S@@QEBAXP6AHH@Z@Z", "public: void __cdecl S::f(int (__cdecl *)(int)) const",
+		 "S::f(int (__cdecl *)(int)) const", "S::f"},
+		{"?x@@3HA", "int x", "int x", ""},
+		{"?bad", "?bad", "?bad", ""},
+		{"??", "??", "??", ""},
+	};
+	assert_string_equal(demangled("?foo@@YAHH@Z", DEMANGLE_GNU), "?foo@@YAHH@Z");
+	assert_string_equal(demangled("?foo@@YAHH@Z", DEMANGLE_OFF), "?foo@@YAHH@Z");
+	skip_without_llvm();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct text_buf out = {0};
+		expect(names[i].name, names[i].whole);
+		assert_string_equal(demangled(names[i].name, DEMANGLE_SYMBOLIZER), names[i].symbolizer);
+		demangle_append_bare(&out, names[i].name, 1000);
+		text_char(&out, 0);
+		assert_string_equal(out.v, names[i].bare);
+		text_deinit(&out);
+	}
+}
+
 TEST(gnu_spelling)
 {
 	assert_string_equal(demangled("_ZN1aIN1bIN1cIiEEEEE1fEv", DEMANGLE_GNU), "a<b<c<int> > >::f()");
@@ -290,7 +317,8 @@ static void put_nothing(const char *text, size_t size, void *user)
 static void *run_llvm(void *user)
 {
 	const struct text_buf *name = user;
-	return (void *)(intptr_t)demangle_llvm(name->v, name->n, false, DEMANGLE_OUTPUT_MAX, put_nothing,
+	enum demangle_llvm_scheme scheme = name->v[0] == '?' ? DEMANGLE_MICROSOFT : DEMANGLE_ITANIUM;
+	return (void *)(intptr_t)demangle_llvm(name->v, name->n, scheme, DEMANGLE_OUTPUT_MAX, put_nothing,
 					       NULL);
 }
 
@@ -347,10 +375,19 @@ TEST(nested_names)
 		{"_Zcv", "1aI", "T_", "E", "IiEv"},
 		{"_Z1fIJEEv", "Dp", "T_", "", ""},
 		{"_Z1fIJEEv", "PDpFvDp", "T_", "E", ""},
+		{"?x@@3", "PA", "H", "", "A"},
+		{"?x@@3", "PEAPEB", "H", "", "A"},
+		{"?x@@3", "P6AX", "X", "@Z", "A"},
+		{"?x@@3P6A", "P6A", "H", "XZ", "XZA"},
+		{"?f@@YAXV", "?$a@V", "b@@", "@@", "@Z"},
+		{"?x@", "?1??f@", "@@YAXXZ", "@@YAXXZ", "@3HA"},
+		{"?f@@YAX", "Y0A@", "H", "", "@Z"},
+		{"??$f@", "$1?f@", "@@YAXXZ", "", "@@YAXXZ"},
 	};
 	size_t refused = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		assert_int_not_equal(nest(kinds[i], 20), DEMANGLE_LLVM_REFUSED);
+		(void)nest(kinds[i], 500);
 		for (size_t n = 100; n < 100000; n *= 10)
 			refused += nest(kinds[i], n) == DEMANGLE_LLVM_REFUSED;
 	}
