@@ -54,9 +54,18 @@ static bool has_line(const struct frame_output *p)
 	return frame_has_file(frame_of(p));
 }
 
+/* Whether a line can be marked as approximate: not in what programs read, nor as Apple's tools write. */
+static bool marks_lines(unsigned style)
+{
+	return style != STYLE_APPLE && style != STYLE_IPS && style != STYLE_STACKWALK &&
+	       style != STYLE_MINIDUMP;
+}
+
 static void write_number(const struct frame_output *p)
 {
 	text_char(p->out, ':');
+	if (frame_of(p)->approximate && marks_lines(p->frame->style))
+		text_char(p->out, '~');
 	text_dec(p->out, frame_of(p)->line);
 }
 
@@ -474,7 +483,10 @@ static bool find_answer(const struct stack_resolver *resolver, const struct log_
 		return true;
 	if (frame->silent || resolved->err || !resolved->n_kept)
 		return false;
-	int err = stack_resolver_answer(resolver, resolved, 0, styles[frame->style].lookup, answer);
+	/* Calls that were merged, as those of sanitizers, have no line of their own. */
+	bool near = resolved->kind != PC_EXACT && marks_lines(frame->style);
+	int err = stack_resolver_answer(resolver, resolved, 0,
+					styles[frame->style].lookup | (near ? GSYM_LOOKUP_NEAR : 0), answer);
 	out->failed |= err == -ENOMEM;
 	bool wants_line = styles[frame->style].wants_line || frame->space == FRAME_NAME;
 	return !err && (!wants_line || frame_has_file(&answer->frames[0]));

@@ -204,6 +204,26 @@ class ObjectLookup(unittest.TestCase):
         done = subprocess.run([gsym, "filter", path], input=b"", capture_output=True, env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=False)
         self.assertEqual((done.returncode, done.stderr.decode().count("\n")), (1, 1), done.stderr)
 
+    def test_call_without_line(self):
+        """Of a return address the nearest line is shown, marked, where the call has line 0; of no other address."""
+        clang = shutil.which("clang")
+        if not clang:
+            self.skipTest("no clang, whose assembler takes line 0")
+        text = "volatile int g; __attribute__((noinline)) int callee(int x) { return g += x; }\nint main(int n, char **v)\n{\n\tn += v[0][0];\n\treturn callee(n) * 7;\n}\n"
+        pathlib.Path(self.at("b.c")).write_text(text)
+        must(clang, "-g", "-O1", "-S", "-o", self.at("b.s"), self.at("b.c"))
+        lines = pathlib.Path(self.at("b.s")).read_text()
+        self.assertRegex(lines, r"\tcallq?\tcallee")
+        pathlib.Path(self.at("b.s")).write_text(re.sub(r"\t(callq?)\tcallee(@PLT)?", "\t.loc 1 0 0\n\tcall\tcallee\n\tnop", lines))
+        path = self.at("calls")
+        must(clang, "-Wl,--build-id=sha1", "-o", path, self.at("b.s"))
+        after = int(re.search(r"call +\w+ <callee>\n +(\w+):", must("objdump", "-d", "--no-show-raw-insn", path))[1], 16)
+        build_id = re.search(r"Build ID: (\w+)", must("readelf", "-n", path))[1]
+        log = f"#0 {build_id} {after:#x}\n#1 {build_id} {after:#x}\n"
+        done = subprocess.run([gsym, "filter", path], input=log, capture_output=True, text=True, cwd=self.dir,
+                              env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
+        self.assertEqual([re.search(r"main at \S*b\.c:(\S+)$", line)[1] for line in done.stdout.splitlines()], ["0", "~4"])
+
     def test_number_beside_id(self):
         """An offset in the file as BPF has it, a link-time address in other surroundings; both are in functions."""
         if not shutil.which("ld.lld"):
