@@ -275,14 +275,6 @@ ERRORS = [
 
 
 class InterfaceTest(MountTest):
-    @staticmethod
-    def damage(path):
-        """Sections that lie behind the end, but the notes are there."""
-        data = bytearray(contents(path))
-        data[0x28:0x30] = (1 << 40).to_bytes(8, "little")
-        with open(path, "wb") as file:
-            file.write(data)
-
     def put(self, name, data, mode="w"):
         with open(os.path.join(self.source, "dir", name), mode) as file:
             file.write(data)
@@ -320,7 +312,7 @@ class InterfaceTest(MountTest):
             os.path.join(mount_harness.HERE, "sample.cpp"), "-o", without)
         damaged = self.compile("damaged", flags=["-DOTHER"])
         self.damaged_id = mount_harness.build_id(damaged)
-        self.damage(damaged)
+        mount_harness.spoil(damaged)
         return elf
 
     def setUp(self):
