@@ -109,42 +109,30 @@ static bool needs_file(enum store_operation operation)
 	return operation == STORE_GET || operation == STORE_PUT;
 }
 
-/* What is too long becomes text that does not end, and so is not valid. */
-static void copy_field(char *to, size_t size, const char *text)
-{
-	size_t n = strnlen(text, size);
-	memset(to, 'x', size);
-	memcpy(to, text, n);
-	if (n < size)
-		to[n] = 0;
-}
-
-static void fill_message(struct worker_request *m, const struct store_request *request)
-{
-	*m = (struct worker_request){
-		.head = {WORKER_REQUEST, sizeof(*m), 0},
-		.operation = request->operation,
-		.condition = request->condition,
-		.size = request->size,
-		.object = request->object,
-		.ms = needs_file(request->operation) ? BODY_MS : BARE_MS,
-	};
-	copy_field(m->name, sizeof(m->name), request->name);
-	copy_field(m->etag, sizeof(m->etag), request->etag ? request->etag : "");
-}
-
 static int fill_call(struct store_call *call, const struct store_request *request)
 {
-	union worker_message msg;
-	fill_message(&msg.request, request);
-	call->message = msg.request;
+	const char *etag = request->etag ? request->etag : "";
+	const bool has_file = needs_file(request->operation);
+	union worker_message msg = {.request = {
+					    .head = {WORKER_REQUEST, sizeof(msg.request), 0},
+					    .operation = request->operation,
+					    .condition = request->condition,
+					    .size = request->size,
+					    .object = request->object,
+					    .ms = has_file ? BODY_MS : BARE_MS,
+				    }};
+	if (strlen(request->name) >= WORKER_STORE_NAME || strlen(etag) >= WORKER_STORE_ETAG)
+		return -EINVAL;
+	strcpy(msg.request.name, request->name);
+	strcpy(msg.request.etag, etag);
 	if ((unsigned)request->operation >= STORE_OPERATIONS ||
 	    worker_message_check(&msg, sizeof(msg.request)))
 		return -EINVAL;
+	call->message = msg.request;
 	call->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (call->event >= 0 && needs_file(request->operation))
+	if (call->event >= 0 && has_file)
 		call->fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
-	if (call->event < 0 || (needs_file(request->operation) && call->fd < 0))
+	if (call->event < 0 || (has_file && call->fd < 0))
 		return -errno;
 	call->started = monotonic_ms();
 	return 0;
