@@ -277,8 +277,12 @@ int conversion_merge_results(struct conversion *c, const struct unit_result *res
 			release_upto(c, c->dwarf.units[i].off);
 		if (err == -EBADMSG)
 			continue; /* skipped, and counted where it went wrong */
+		/* Of the strings that are left half is kept: one unit never takes those of all others. */
+		uint64_t kept = c->pool.text_left / 2;
+		c->pool.text_left -= kept;
 		if (!err)
 			err = merge_unit(c, &results[i]);
+		c->pool.text_left += kept;
 		if (err)
 			return err;
 		summary->units++;

@@ -1221,6 +1221,57 @@ def unknown_information(b):
     b.expect("verify", str(b.run(b.gsym, "verify", "out.gsym")[2]), "1")  # llvm-gsymutil would refuse it
 
 
+def spenders():
+    """For each account of a unit: entries, rows and more that use it up, below address 0x2000."""
+    n, base = 600, 0x1000
+    abstract = Die("subprogram", name="callee", inline=1)
+    ranges = [(base + 4 * i, base + 4 * i + 2) for i in range(n)]
+    calls = [Die("inlined_subroutine", abstract_origin=abstract, ranges=ranges, call_file=1, call_line=1) for _ in range(n)]
+    small = [Die("subprogram", name=f"f{i}", low_pc=base + 4 * i, high_pc=4) for i in range(n)]
+    rows = [(base + 2 * i, i + 1, 1 + i % 50) for i in range(n)]
+    yield "rows", [Die("subprogram", name=f"f{i}", low_pc=base + i, high_pc=2 * n - i) for i in range(n)], [(at, 1, line) for at, _, line in rows], {}
+    yield "calls", [abstract, Die("subprogram", *calls, name="caller", ranges=ranges)], [], {}
+    yield "records", [Die("subprogram", name=f"f{i}", ranges=ranges) for i in range(n)], [], {}
+    yield "names", [Die("namespace", *small, name="n" * 30000)], [], {}
+    types = [Die("class_type", name=f"argument{i}") for i in range(n)]
+    yield "types", [*types, Die("class_type", *(Die("template_type_parameter", type=t) for t in types), *small, name="t")], [], {}
+    yield "files", [Die("subprogram", name="f", low_pc=base, high_pc=2 * n)], rows, {
+        "comp_dir": "/" + "d" * 15000, "files": [f"{i}.c" for i in range(n)]}
+
+
+@case
+def accounts_used_up(b):
+    """What a unit cannot pay for is left out of each kind of record: functions, calls, folded functions, call sites, symbols without an entry."""
+    at = 0x2000
+    for account, entries, rows, more in spenders():
+        for options in (), ("--merged-functions", "--dwarf-callsites"), ("--match-llvm",):
+            for entries_first in True, False:
+                tiny = Die("subprogram", name="tiny", inline=1)
+                call = Die("inlined_subroutine", abstract_origin=tiny, low_pc=at + 4, high_pc=4, call_file=1, call_line=5)
+                site = Die("call_site", call_return_pc=at + 8)
+                kinds = [tiny, Die("subprogram", call, site, name="plain", low_pc=at, high_pc=0x10), Die("subprogram", name="one", low_pc=at + 0x20, high_pc=0x10),
+                         Die("subprogram", name="two", low_pc=at + 0x20, high_pc=0x10), Die("subprogram", low_pc=at + 0x60, high_pc=0x10)]
+                lines = [Sequence(at + 0x70, *((at + i, 1, 3 + i) for i in range(0, 0x70, 4)))]
+                spent = [Sequence(rows[-1][0] + 2, *rows)] if rows else []
+                first, second = (entries, kinds) if entries_first else (kinds, entries)
+                unit = Unit(*first, *second, language=C_PLUS_PLUS, lines=spent + lines if entries_first else lines + spent, version=5,
+                            **{"files": ("a.c",), **more})
+                other = Unit(Die("subprogram", name="honest", low_pc=at + 0x100, high_pc=0x10), language=C99,
+                             lines=[Sequence(at + 0x110, (at + 0x100, 1, 9))])
+                b.build([unit, other], [Symbol("orphan", at + 0x40, 0x10), Symbol("two", at + 0x20, 0x10), Symbol("plain", at, 0x10), Symbol("bare", at + 0x60, 0x10),
+                                        Symbol("label", at + 0x50)], text_size=0x2000)
+                _, told, status = b.run(b.gsym, "convert", "--progress=never", *options, "-o", "out.gsym", "in")
+                what = f"{account} {' '.join(options)} {entries_first}"
+                if status or "shared parts would multiply its size" not in told:
+                    b.bad.append(f"{what}: exit {status}: {told}")
+                    continue
+                b.bad += [f"{what}: {fault}" for fault in format_test.faults(b.gsym, b.directory / "out.gsym")]
+                b.expect(what, b.lookup(hex(at + 0x100)), "honest at /src/a.c:9")
+                for off in 0, 4, 0x20, 0x40, 0x60:
+                    if b.lookup(hex(at + off)).startswith("??"):
+                        b.bad.append(f"{what}: nothing at {off:#x}")
+
+
 @case
 def merged_beyond_the_limit(b):
     """4,096 functions are merged with one: that there are others is told."""
