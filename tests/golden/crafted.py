@@ -1313,6 +1313,37 @@ def strings_outside(b):
 
 
 @case
+def one_breach_each(b):
+    """A function beside the symbol breaks one rule: what it costs is told, and the symbol stays."""
+    symbol, named = '[0x1000 - 0x1010) "symbol"', b"\2\x2e\0\3\x08\x11\1\x12"
+    for abbrev, entry, odd in (
+            (b"\2\x2e\0\x31\x13\x11\1\x12\6\0\0\0", b"\2" + struct.pack("<I", 0xffff) + FUNCTION, ("reference to no entry", "function without a name")),
+            (named + b"\7\0\0\0", b"\2f\0" + struct.pack("<QQ", 0x1020, 1 << 33), ("function larger than 4 GiB",)),
+            (named + b"\6\0\0\0", b"\2f\0" + struct.pack("<QI", 0x900000, 0x10), ("function outside the code sections",))):
+        hand_made(b, abbrev, entry)
+        b.convert(odd=odd)
+        b.expect(odd[0], b.dump(), symbol)
+    callee = Die("subprogram", name="callee", inline=1)
+    outside = Die("inlined_subroutine", abstract_origin=callee, low_pc=0x1040, high_pc=4, call_file=1, call_line=5)
+    inside = Die("inlined_subroutine", abstract_origin=callee, low_pc=0x1024, high_pc=4, call_file=1, call_line=6)
+    b.build([Unit(callee, Die("subprogram", outside, inside, name="f", low_pc=0x1020, high_pc=0x10), language=C99,
+                  lines=[Sequence(0x1030, (0x1020, 1, 7))])])
+    b.convert(odd=("inlined call dropped: outside its function",))
+    b.expect("calls", b.lookup("0x1024"), "callee at /src/a.c:7\n (inlined by) f at /src/a.c:6")
+    b.build([Unit(Die("subprogram", name="f", decl_file=9, decl_line=3, low_pc=0x1020, high_pc=0x10), language=C99,
+                  lines=[Sequence(0x1018, (0x1010, 1, 7))])])
+    b.convert(odd=("declaration ignored: no such file",))
+    b.expect("declaration", b.lookup("0x1020"), "f at ??:0")
+    head = bytes([1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b"\0a.c\0\0\0\0\0"
+    first, cut = b"\0\x09\2" + struct.pack("<Q", 0x1020) + b"\x19\2\x10\0\1\1", b"\0\x09\2" + struct.pack("<Q", 0x1040) + b"\x19\2\x80"
+    body = struct.pack("<HI", 4, len(head)) + head + first + cut
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1020, high_pc=0x10), Die("subprogram", name="g", low_pc=0x1040, high_pc=0x10), language=C99,
+                  table=struct.pack("<I", len(body)) + body)])
+    b.convert(odd=("line table cut short: damaged program",))
+    b.expect("lines", b.lookup("0x1020", "0x1040"), "f at /src/a.c:8\ng at ??:0")
+
+
+@case
 def sections_lost(b):
     """Debug data past the end of the file, and sections without names, are told."""
     hand_made(b, b"\2\x2e\0\3\x08\x11\1\x12\6\0\0\0", b"\2f\0" + FUNCTION)
