@@ -3,7 +3,8 @@
  * before, so n of them can stand for 2^n nodes. Printing that many stops at the limit on output, but two
  * walks of libiberty's demangler print nothing:
  *
- *   - a pack expansion (Dp, sp) first searches its whole pattern for the pack (d_find_pack);
+ *   - a pack expansion (Dp, sp) and the size of a pack (sZ) first search their whole pattern for the pack
+ *     (d_find_pack);
  *   - the parser tries the template arguments of a conversion operator (cv) twice at each level (d_type).
  *
  * The first is measured here on the parsed tree, each node once; the second is judged by counting.
@@ -80,6 +81,8 @@ static struct weight weigh(const struct demangle_tree *tree, const struct demang
 	known->search = sum(left.search, right.search);
 	if (node->type == DEMANGLE_COMPONENT_PACK_EXPANSION)
 		known->search = sum(known->search, left.nodes);
+	if (node->type == DEMANGLE_COMPONENT_UNARY) /* sZ looks like the other operators from here */
+		known->search = sum(known->search, right.nodes);
 	return *known;
 }
 
@@ -114,7 +117,8 @@ bool demangle_affordable(const char *name)
 {
 	if (strstr(name, "cv") && !retries_affordable(name))
 		return false;
-	return !(strstr(name, "Dp") || strstr(name, "sp")) || searches_affordable(name);
+	bool searches = strstr(name, "Dp") || strstr(name, "sp") || strstr(name, "sZ");
+	return !searches || searches_affordable(name);
 }
 
 bool demangle_affordable_d(const char *name)

@@ -290,8 +290,12 @@ TEST(hostile_names_are_cheap)
 {
 	expect_refused("_Z1fP1A", 1, 40, "");
 	expect_refused("_Z1fIJEEvDpFvP1A", 2, 40, "T_E");
-	char name[2 * DEMANGLE_INPUT_MAX + 8] = "_ZcvT_";
+	char name[2 * DEMANGLE_INPUT_MAX + 8] = "_Z1fI1AEvDTcldtfp_1gdtfp_mmsZ";
 	size_t at = strlen(name);
+	memset(name + at, 'm', 138); /* each decrement has its operand twice */
+	strcpy(name + at + 138, "1gEE");
+	expect(name, name);
+	at = (size_t)sprintf(name, "_ZcvT_");
 	for (int i = 0; i < 60; i++)
 		at += (size_t)sprintf(name + at, "IT_");
 	at += (size_t)sprintf(name + at, "IiE");
