@@ -318,10 +318,9 @@ static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
 
 int handle_gsym_size(int fd, uint64_t size, uint64_t *ret, struct gsym_diag *diag)
 {
-	struct trailer trailer;
+	struct trailer trailer = {0};
 	int err = trailer_read(fd, size, &trailer, diag);
-	if (!err)
-		*ret = trailer.gsym_size;
+	*ret = trailer.gsym_size;
 	return err;
 }
 
