@@ -48,7 +48,8 @@ static int answer_query(void *arg)
 static bool answer_from(const struct answers *answers, bool raw, struct early_query *q)
 {
 	struct early_part *part = q->part;
-	size_t before = q->out->n;
+	const size_t before = q->out->n;
+	const bool failed = q->out->failed;
 	if (!part->batch) {
 		part->options.render.demangle = answers_demangle(answers, part->handle, raw);
 		part->batch = batch_new(part->handle->reader);
@@ -56,8 +57,11 @@ static bool answer_from(const struct answers *answers, bool raw, struct early_qu
 	if (!part->batch)
 		return false;
 	q->answered = false;
-	if (handle_run(part->handle, answer_query, q) || !q->answered)
-		q->out->n = before; /* damage of a fragment is none of the image */
+	if (handle_run(part->handle, answer_query, q) || !q->answered) {
+		/* Damage of a fragment is none of the image, nor is a lack of memory one of the batch. */
+		q->out->n = before;
+		q->out->failed = failed;
+	}
 	return q->out->n > before;
 }
 
