@@ -51,7 +51,7 @@ struct transfer_job {
 struct service {
 	const struct engine_type *type;
 	void *engine;
-	struct mutex lock;
+	struct mutex lock;                                /* guards is_busy of each job */
 	pthread_cond_t changed;                           /* a job is over */
 	struct transfer_job jobs[WORKER_STORE_TRANSFERS]; /* see there what is guarded */
 };
