@@ -166,7 +166,7 @@ struct child_walk {
 /* Reads the entry at @at. */
 static struct child_walk walk_children(struct type_printer *p, struct die_ref at, struct die *die)
 {
-	uint64_t end;
+	uint64_t end = 0;
 	struct unit *unit = load(p, at);
 	int err = unit ? die_enter(unit, at.off, die, &end) : 0;
 	if (err)
