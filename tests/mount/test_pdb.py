@@ -14,6 +14,7 @@ from lib import make_pdb, make_pe  # noqa: E402
 
 GUID = uuid.UUID("a1b2c3d4-e5f6-0718-293a-4b5c6d7e8f90")
 PUBLICS = [("start", 1, 0), ("?second@@YAXXZ", 1, 0x20)]
+SECOND = ("void __cdecl second(void)", "?second@@YAXXZ")  # as builds with and without LLVM's demangler show it
 
 
 class PdbTest(MountTest):
@@ -49,9 +50,10 @@ class PdbTest(MountTest):
         for name in (id.upper() + "1", str(GUID), id[:8]):
             self.assertEqual(os.readlink(os.path.join(self.mnt, name)), id, name)
         self.assertEqual(self.told(id, hex(made.base + 0x1000)), "start")
-        self.assertEqual(self.told(id, "rva", "0x1020"), "?second@@YAXXZ")
+        self.assertEqual(self.told(id, "rva", "0x1020.raw"), "?second@@YAXXZ")
+        self.assertIn(self.told(id, "rva", "0x1020"), SECOND)
         self.assertEqual(self.told(id, "base", "0x7ff000000", "0x7ff001000"), "start")
-        self.assertEqual(self.told(id, "off", hex(made.file().index(bytes(range(0x80))) + 0x20)), "?second@@YAXXZ")
+        self.assertIn(self.told(id, "off", hex(made.file().index(bytes(range(0x80))) + 0x20)), SECOND)
         status = self.status(id)
         self.assertEqual((status["kind"], status["debug"], status["arch"]), ("pdb", "pdb", "x86_64"))
         self.assertTrue(status["source"].endswith("renamed.pdb"), status)
@@ -80,7 +82,7 @@ class PdbTest(MountTest):
         made = self.program()
         self.add_file("x.exe", data=made.file())
         mount_harness.wait_until(lambda: os.path.exists(os.path.join(self.mnt, id, hex(made.base + 0x1000))), "the program")
-        self.assertEqual(self.told(id, hex(made.base + 0x1020)), "?second@@YAXXZ")
+        self.assertIn(self.told(id, hex(made.base + 0x1020)), SECOND)
 
     def test_missing(self):
         """A program without its PDB file says which it lacks, as symbol stores have it."""
