@@ -51,8 +51,9 @@ struct transfer_job {
 struct service {
 	const struct engine_type *type;
 	void *engine;
-	struct mutex lock;                                /* guards is_busy of each job */
-	pthread_cond_t changed;                           /* a job is over */
+	struct mutex lock;                                /* guards is_busy of each job, and */
+	unsigned unanswered GUARDED_BY(&lock);            /* threads that have still to reply */
+	pthread_cond_t changed;                           /* there is one less */
 	struct transfer_job jobs[WORKER_STORE_TRANSFERS]; /* see there what is guarded */
 };
 
@@ -179,9 +180,12 @@ static void *serve(void *arg)
 	/* Free before the client learns of it, and sends the next. */
 	mutex_lock(&service->lock);
 	job->is_busy = false;
-	pthread_cond_broadcast(&service->changed);
 	mutex_unlock(&service->lock);
 	send_reply(serial, err, &transfer.reply);
+	mutex_lock(&service->lock);
+	service->unanswered--;
+	pthread_cond_signal(&service->changed);
+	mutex_unlock(&service->lock);
 	return NULL;
 }
 
@@ -207,6 +211,7 @@ static int begin_job(struct service *service, const struct worker_request *m, in
 		job->fd = fd;
 		atomic_store(&job->is_canceled, false);
 		job->is_busy = thread_start(&thread, "transfer", serve, job) == 0;
+		service->unanswered += job->is_busy;
 	}
 	const bool is_begun = job && job->is_busy;
 	mutex_unlock(&service->lock);
@@ -225,12 +230,11 @@ static void cancel(struct service *service, uint64_t serial)
 	mutex_unlock(&service->lock);
 }
 
-static void await_jobs(struct service *service)
+static void await_replies(struct service *service)
 {
 	mutex_lock(&service->lock);
-	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
-		while (service->jobs[i].is_busy)
-			mutex_wait(&service->lock, &service->changed);
+	while (service->unanswered)
+		mutex_wait(&service->lock, &service->changed);
 	mutex_unlock(&service->lock);
 }
 
@@ -335,7 +339,7 @@ int work_store(void)
 		if (err)
 			_exit(1); /* what is under way was not cancelled by the client */
 		cancel(&service, 0);
-		await_jobs(&service);
+		await_replies(&service);
 		service.type->close(service.engine);
 	}
 	pthread_cond_destroy(&service.changed);
