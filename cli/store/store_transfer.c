@@ -102,7 +102,7 @@ struct image_work {
 	struct object_share *o;
 	int (*act)(struct image_work *w);
 	struct gsym_diag *diag;
-	/* Of the image that was identified. */
+	/* These describe the image that was identified. */
 	struct converter converter;
 	struct convert_request request;
 	int fd;

@@ -50,7 +50,7 @@ static size_t size_without_clone(const char *name)
 	return size;
 }
 
-/* Whether names are those of a PDB file, which LLVM's tool shows with their scopes, unlike those of DWARF. */
+/* True of the names of a PDB file: LLVM's tool shows them with their scopes, unlike those of DWARF. */
 static bool is_of_pdb(struct text_buf *out, struct symbol_module *module)
 {
 	struct object_file *object = NULL;

@@ -69,7 +69,7 @@ static uint64_t leading_hex(struct text_part part, bool *ret_is_all)
 	return value;
 }
 
-/* What follows the "+" of a symbol, as far as it goes; it may have a sign of its own. */
+/* Reads what follows the "+" of a symbol, as far as it goes; it may have a sign of its own. */
 static uint64_t leading_number(struct text_part part)
 {
 	uint64_t value;

@@ -29,7 +29,7 @@ struct die_ref {
 	uint64_t off;
 };
 
-/* Whether the entry is in @unit. */
+/* Returns whether the entry is in @unit. */
 static inline bool names_is_in_unit(const struct unit *unit, struct die_ref at)
 {
 	return at.dwarf == unit->dwarf && at.off >= unit->header->off && at.off < unit->header->end;

@@ -380,7 +380,7 @@ static bool append_arguments(struct type_printer *p, struct die_ref at, bool *fi
 	struct unit *unit;
 	bool is_template = false;
 	struct child_walk w = walk_children(p, at, &die);
-	/* Of types clang writes them before all others, of functions with code after the parameters. */
+	/* clang writes those of types before all others, those of functions with code after parameters. */
 	bool among_others = !p->failed && die.abbrev->kind == DIE_SUBPROGRAM;
 	while (!p->failed && (unit = next_child(p, &w, &die))) {
 		uint16_t tag = die.abbrev->tag;

@@ -94,7 +94,7 @@ static bool tree_is_possible(const struct pclntab *t, const struct go_function *
 	return !node.has_place || (node.parent == -1 && zero && node.file >= 0 && node.line >= 0);
 }
 
-/* Whether the first trees that functions name are possible, but for damaged ones, and there is one. */
+/* Returns whether functions name trees, and of the first ones only a few are damaged. */
 static bool trees_are_possible(const struct pclntab *t)
 {
 	unsigned tried = 0, possible = 0;
@@ -154,7 +154,7 @@ void inline_trees_find(struct pclntab *t)
 	forget_trees(t);
 }
 
-/* Whether a function has values for calls, where t->layout has them. */
+/* Returns whether a function has values for calls, where t->layout has them. */
 static bool names_trees(const struct pclntab *t)
 {
 	struct go_function f;

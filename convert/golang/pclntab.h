@@ -156,7 +156,7 @@ const char *pclntab_file(const struct pclntab *table, uint64_t index);
  * @ret:     its content is replaced; ends ascend
  * @err:     -ENOMEM is written without memory
  *
- * Of damaged values, or beyond @budget, those before are kept and false is returned.
+ * If values are damaged, or beyond @budget, those before are kept and false is returned.
  */
 bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *budget, enum account account,
 		    pc_step_vec *ret, int *err);
@@ -182,7 +182,7 @@ struct go_inline_node {
  */
 void inline_trees_find(struct pclntab *table);
 
-/* Whether functions name inline trees, of which none were found that are possible. */
+/* Returns whether functions name inline trees, but none that is possible was found. */
 bool inline_trees_are_lost(struct pclntab *table);
 
 /* The same for Go 1.18 and newer, where trees count from @base. False: they do not. */

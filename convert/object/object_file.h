@@ -151,7 +151,10 @@ struct object_section *object_next_section(struct object_file *object, const cha
  */
 struct span object_bytes_at(const struct object_file *object, uint64_t addr);
 
-/* Whether the file has the bytes of its code, which a separate debug file lacks; without sections it has. */
+/*
+ * Returns whether the file has the bytes of its code, which a separate debug file lacks. A file without
+ * sections has them if it has segments.
+ */
 bool object_has_code(const struct object_file *object);
 
 /* Sets @diag to what a file of @size bytes lacks as @lost says, and to what to do; returns @err. */

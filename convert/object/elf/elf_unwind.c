@@ -137,7 +137,7 @@ static struct cie read_cie(const struct eh_frame *e, uint64_t at)
 	return cie;
 }
 
-/* Whether the frame that functions are entered with is changed before the first instruction. */
+/* Returns whether the frame that functions are entered with is changed before the first instruction. */
 static bool begins_inside(struct cursor c)
 {
 	for (unsigned i = 0; i < TAIL_STEPS_MAX && cursor_left(&c); i++) {

@@ -284,7 +284,7 @@ static int read_command(struct object_file *object, uint32_t command, struct cur
 	return 0;
 }
 
-/* Where the next command begins is known only while commands end within their bytes: others are the last. */
+/* A command that does not end within the bytes of all is the last: it does not say where the next begins. */
 static int read_commands(struct object_file *object, struct cursor *c, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
