@@ -58,14 +58,20 @@ TESTS = {
     "convert/verify": ("short memory", "golden verify", "golden", "defects", "crafted", "golden symbols", "macho objects", "ways", "languages", "matrix-quick"),
     "work/os": ("acl", "mutex", "mount-access", "mount-led_astray", "mount-source", "mount-neighbours", "mount-cache",
                    "mount-daemon", "mount-by_path"),
+    "work/types": ("memory_limit", "fault", "fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-formats"),
+    "work/options": ("cli_options", "fs-daemon_options", "symbolizer_options", "completion", "manuals", "help_examples", "golden",
+                     "golden symbolizer", "mount-daemon"),
+    "work/sandbox": ("fs-sandbox*", "call-filter", "object lookup", "store process", "mount-worker", "mount-led_astray",
+                     "mount-debuginfod", "mount-shared_server"),
     "work/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
     "work/cache": ("cache_*", "fs-name", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
                       "mount-places", "mount-source", "mount-neighbours", "mount-shared"),
+    "store/share": ("share_*", "convert_run", *STORE, "mount-shared", "mount-shared_faults"),
     "store/client": (*STORE, "mount-shared", "mount-shared_faults"),
     "work/run": ("neighbour", "inputs", "share_inputs", "fetcher", "fs-revision", "object lookup", "golden store", "mount-neighbours",
                     "mount-led_astray", "mount-worker", "mount-debuginfod", "mount-cache", "mount-fragment", "mount-shared",
                     "mount-shared_faults", "mount-cold", "mount-sources"),
-    "cli/command": ("segment", "golden", "object lookup", "calls", "stacks", "segments", "core files", "golden symbols", "no memory",
+    "cli": ("segment", "golden", "object lookup", "calls", "stacks", "segments", "core files", "golden symbols", "no memory",
                     "golden peer", "progress", "completion", "mount-tools"),
     "store/transfer": STORE,
     "cli/store": ("golden store", *STORE, "mount-store_command", "mount-shared"),
@@ -120,13 +126,17 @@ class Relevance:
                    for word, weight in wanted.items() if word in counts)
 
 
+def prefixes(name):
+    """The keys of TESTS that fit a path."""
+    return [p for p in TESTS if name.startswith(p + "/")]
+
+
 def tests_for(mutant, tests, relevance):
     """Tests of the mapping @tests, by name, in the order in which to run them; a test has .sources (text), .suite and .wing."""
     near = [(mentions(t.sources, mutant.name, mutant.function), n) for n, t in tests.items() if t.suite == "unit"]
     found = [n for score, n in sorted(near, key=lambda pair: -pair[0]) if score]
-    prefixes = [p for p in TESTS if mutant.name.startswith(p + "/")]
     path = words(mutant.name)
-    for pattern in TESTS[max(prefixes, key=len)]:
+    for pattern in TESTS[max(prefixes(mutant.name), key=len)]:
         matching = fnmatch.filter(tests, pattern)
         found += [n for n in sorted(matching, key=lambda n: -len(path & words(n))) if n not in found]
     late = [n for n in found if tests[n].suite in ("mount", "compare")]

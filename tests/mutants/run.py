@@ -302,13 +302,15 @@ def main():
     parser.add_argument("--setup", action="append", help="option for meson setup")
     parser.add_argument("--report", nargs="+", type=Path, metavar="FILE", help="print tables of outcomes as Markdown")
     parser.add_argument("--results", type=Path, metavar="FILE", help="with --report: write the figures there, too (tests/results)")
-    parser.add_argument("--check", action="store_true", help="only tell which functions of equivalent.txt there are no longer")
+    parser.add_argument("--check", action="store_true",
+                        help="only tell which functions of equivalent.txt there are no longer, and which rooms have no tests")
     parser.add_argument("change", nargs="*", metavar="OLD NEW", help="with --at")
     options = parser.parse_args()
     if options.report:
         return report(options.report, rooms(), options.results)
     if options.check:
         unknown = list(Equivalents(HERE / "equivalent.txt").unknown())
+        unknown += [f"choice.py: no tests for {room}" for room in product_files() if not choice.prefixes(room + "/")]
         print("\n".join(unknown))
         return bool(unknown)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
