@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "gsym/base/vec.h"
-#include "store/share/share.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/temp_directory.h"
 

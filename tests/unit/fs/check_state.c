@@ -1,9 +1,7 @@
 /* The daemon's status in the log: what is counted, which images are named, and that no lock is held. */
 #include "fs/gsymfs.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 
 #include "cli/lookup/image_name.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

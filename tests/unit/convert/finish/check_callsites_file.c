@@ -1,7 +1,6 @@
 /* Lists of call sites: what is taken from them, and where each kind of mistake is reported. */
 
 #include "convert/finish/callsites.h"
-#include "gsym/base/diag.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
 #include "tests/lib/unit.h"
 
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

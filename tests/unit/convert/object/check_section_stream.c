@@ -1,7 +1,6 @@
 /* A section inflated in steps, whose pages are given back as it is read. */
 #include "convert/object/object_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -4,7 +4,6 @@
 #include "convert/verify/verify_report.h"
 #include "tests/lib/unit.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Lines ---- */

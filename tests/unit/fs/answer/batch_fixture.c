@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/images/image_find.h"
 #include "tests/lib/unit.h"
 
 struct batch_fixture b;

@@ -11,7 +11,6 @@
 #include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
 #include "fs/answer/background.h"
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
-#include "fs/sys/slice.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -4,13 +4,11 @@
  */
 #include "tests/unit/fs/answer/batch_fixture.h"
 
-#include "fs/answer/batch_file.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -10,7 +10,6 @@
 #include "gsym/base/vec.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

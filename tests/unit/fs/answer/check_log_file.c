@@ -10,7 +10,6 @@
 #include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -1,14 +1,12 @@
 /* Images for the filter of a log: which of them a module of the log means, and what is told of it. */
 #include "tests/unit/fs/answer/log_fixture.h"
 
-#include "fs/answer/log_file.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/images/catalogue.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int find(const struct filter_module *module, struct filter_image *ret)

@@ -7,11 +7,9 @@
 #include "fs/answer/requester.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/image_find.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

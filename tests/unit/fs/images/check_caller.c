@@ -5,7 +5,6 @@
 #include "fs/images/caller.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -6,8 +6,6 @@
 #include "fs/images/inode_numbers.h"
 #include "tests/lib/unit.h"
 
-#include <errno.h>
-
 /* The next scan sees the one file so: whether it is another revision then. */
 static bool is_replaced(struct images_fixture *f, struct source s)
 {

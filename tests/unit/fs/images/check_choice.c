@@ -1,7 +1,6 @@
 /* Which files stand for an image, whose files may take the place of others, and who may read the result. */
 #include "tests/unit/fs/images/images_fixture.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

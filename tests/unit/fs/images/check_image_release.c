@@ -1,7 +1,6 @@
 /* What images give back: files that were evicted, files in memory, and revisions and images that are gone. */
 #include "tests/unit/fs/images/images_fixture.h"
 
-#include "work/cache/publish.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/image_release.h"
@@ -11,7 +10,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- Open images whose file is no longer in the cache, or could not be published ---- */
 

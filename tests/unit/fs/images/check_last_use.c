@@ -4,7 +4,6 @@
 #include "fs/images/image_release.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

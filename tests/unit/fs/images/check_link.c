@@ -8,7 +8,6 @@
 #include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LONG_ID                                                            \

@@ -1,10 +1,8 @@
 /* Further ids of images: their texts, the table of them as files come and go, and memory that fails. */
 #include "tests/unit/fs/images/images_fixture.h"
 
-#include "fs/images/image_find.h"
 #include "fs/images/other_ids.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

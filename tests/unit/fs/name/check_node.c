@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

@@ -2,11 +2,9 @@
 #include "fs/scan/recheck.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"
-#include "work/run/inputs.h"
 #include "tests/unit/fs/images/images_fixture.h"
 
 static int checks;

@@ -1,7 +1,6 @@
 /* At which times the scanner walks over SOURCE, or looks at what has changed. */
 #include "fs/scan/scan_pace.h"
 
-#include <errno.h>
 #include <limits.h>
 
 #include "gsym/base/vec.h"

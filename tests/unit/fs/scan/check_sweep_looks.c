@@ -6,14 +6,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
-#include "fs/images/image_find.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
 

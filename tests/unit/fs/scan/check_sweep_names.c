@@ -4,8 +4,6 @@
  */
 #include "tests/unit/fs/scan/sweep_fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

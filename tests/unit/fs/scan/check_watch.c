@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
-#include "work/os/beneath.h"
 
 enum {
 	MOUNT_DEVICE = 0x7777, /* of what is named "mounted" */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/fuse.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>

@@ -2,7 +2,6 @@
 #include "fs/tree/fixed.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "fs/sys/metrics.h"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "fs/images/catalogue.h"
-#include "fs/images/image_find.h"
 #include "fs/images/image_release.h"
 #include "fs/images/inode_numbers.h"
 #include "fs/tree/attr.h"

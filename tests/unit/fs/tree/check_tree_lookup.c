@@ -5,15 +5,11 @@
 #include "tests/unit/fs/tree/tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/images/fragments.h"
-#include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"

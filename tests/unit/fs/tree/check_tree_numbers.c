@@ -2,13 +2,11 @@
 #include "tests/unit/fs/tree/tree_lookup_fixture.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "fs/images/catalogue.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/by_handle.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
 

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "fs/tree/attr.h"
 #include "tests/lib/unit.h"
 
 /* Of files that keep nothing themselves, or what lies in the page cache. */

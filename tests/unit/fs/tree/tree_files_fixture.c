@@ -1,11 +1,8 @@
 #include "tests/unit/fs/tree/tree_files_fixture.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/answer/batch_file.h"
-#include "fs/answer/log_file.h"
 #include "tests/lib/unit.h"
 
 struct kernel_replies replies;

@@ -2,7 +2,6 @@
 
 #include "gsym/base/address.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

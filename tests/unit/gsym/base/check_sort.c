@@ -1,9 +1,7 @@
 /* Numbers come out as qsort() sorts them: few and many, with digits that all share, and with none. */
 #include "gsym/base/sort.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,6 @@
 /* Logs of the Linux kernel through the filter: symbols and sizes, heads and callers, the builds of others. */
 #include "tests/unit/log/engine/filter_sample.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

@@ -1,7 +1,6 @@
 /* Modules by name with an offset, as many programs write them, through the filter. */
 #include "tests/unit/log/engine/filter_sample.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "tests/lib/unit.h"

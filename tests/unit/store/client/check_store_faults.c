@@ -6,9 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +14,6 @@
 #include "tests/lib/unit.h"
 #include "work/os/monotonic.h"
 #include "store/client/lease.h"
-#include "work/worker/worker.h"
 #include "gsym/base/vec.h"
 
 static bool has_no_threads;

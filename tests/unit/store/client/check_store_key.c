@@ -1,9 +1,6 @@
 /* What a conversion in a store is named after: every fact changes the name, and no text poses as another. */
 #include "store/client/store_key.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

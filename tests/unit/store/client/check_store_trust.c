@@ -2,8 +2,6 @@
 #include "store/client/store_trust.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
 #include "tests/lib/unit.h"

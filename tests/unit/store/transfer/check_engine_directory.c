@@ -4,12 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "gsym/base/diag.h"
 
 enum { BLOCK = 256 << 10, NOW = 1000000 };
 

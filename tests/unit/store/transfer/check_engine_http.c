@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gsym/base/diag.h"
 #include "tests/lib/unit.h"
 
 enum { BEARER_MAX = 16 * 1024 };

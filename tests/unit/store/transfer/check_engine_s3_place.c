@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "gsym/base/diag.h"
 #include "tests/lib/unit.h"
 
 #define REGION_OF_64 "r234567890123456789012345678901234567890123456789012345678901234"

@@ -4,10 +4,7 @@
  */
 #include "tests/unit/store/transfer/store_child_fixture.h"
 
-#include "store/transfer/store_child.h"
-
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
 #ifndef TESTS_DIRECTORY_FIXTURE_H
 #define TESTS_DIRECTORY_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

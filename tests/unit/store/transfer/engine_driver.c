@@ -10,7 +10,6 @@
  * --cancel=MS after which transfers are canceled; --threads=N does all by so many at once. Prints lines
  * "err NAME", "size N", "now N", "modified N", "etag TEXT", "begun N", "text TEXT".
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>

@@ -6,8 +6,6 @@
 #ifndef TESTS_UNIT_CONVERT_SCRIPTED_SERVER_H
 #define TESTS_UNIT_CONVERT_SCRIPTED_SERVER_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,8 @@
 #include "tests/unit/store/transfer/store_child_fixture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,11 +5,7 @@
 #ifndef TESTS_STORE_CHILD_FIXTURE_H
 #define TESTS_STORE_CHILD_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "tests/lib/unit.h"
 

@@ -1,7 +1,6 @@
 /* Lines of the log: which are written, with which words before them, and that no name can forge one. */
 #include "work/os/log.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

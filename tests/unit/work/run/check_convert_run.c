@@ -14,14 +14,12 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "work/run/convert_run.h"
 #include "work/run/debuginfod.h"
 #include "work/run/run_slots.h"
 #include "work/types/convert_types.h"
-#include "work/worker/child.h"
 
 enum {
 	SECONDS = 90, /* the limit of a conversion */

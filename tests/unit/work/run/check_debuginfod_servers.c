@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "tests/lib/unit.h"
-#include "work/worker/child.h"
 #include "tests/unit/wrap_malloc.h"
 
 enum { SECOND = 1000, HOUR = 3600 * SECOND };

@@ -1,8 +1,6 @@
 /* Streams of multi-stream files as a model knows them, which lays their blocks out in any order. */
 #include "convert/object/pdb/pdb.h"
 
-#include "gsym/base/diag.h"
-
 #include <stdio.h>
 #include <string.h>
 

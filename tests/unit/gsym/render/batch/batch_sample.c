@@ -1,9 +1,5 @@
 #include "tests/unit/gsym/render/batch/batch_sample.h"
 
-#include <stdio.h>
-
-#include "gsym/codec/format.h"
-
 static uint64_t chance_state;
 
 uint32_t chance(uint32_t below)
