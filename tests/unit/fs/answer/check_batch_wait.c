@@ -4,7 +4,6 @@
  */
 #include "tests/unit/fs/answer/batch_fixture.h"
 
-#include "fs/images/fragments.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/lib/unit.h"
 
@@ -82,24 +81,12 @@ TEST(first_scan)
 static void add_fragment(const char *id, uint64_t start, const char *name)
 {
 	const struct made_function function = {.start = start, .size = 0x10, .name = name, .line = 10};
-	struct list dropped;
-	struct revision *rev = revision_of(b.a.f, id);
-	struct handle *handle = make_entry(&b.a, id, &function, 1);
-	list_init(&dropped);
-	mutex_lock(&b.a.f->images.lock);
-	fragments_add(&b.a.f->images, rev, handle, &dropped);
-	mutex_unlock(&b.a.f->images.lock);
+	give_fragment(b.a.f, revision_of(b.a.f, id), make_entry(&b.a, id, &function, 1));
 }
 
 static void drop_fragments(const char *id)
 {
-	struct revision *rev = revision_of(b.a.f, id);
-	struct list dropped;
-	list_init(&dropped);
-	mutex_lock(&b.a.f->images.lock);
-	fragments_drop(&b.a.f->images, rev, &dropped);
-	mutex_unlock(&b.a.f->images.lock);
-	fragments_free(&dropped);
+	take_fragments(b.a.f, revision_of(b.a.f, id));
 }
 
 /* What a fragment has is answered; the rest is waited for. */

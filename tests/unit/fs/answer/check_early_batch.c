@@ -6,7 +6,6 @@
 
 #include "fs/answer/answer.h"
 #include "fs/answer/early_batch.h"
-#include "fs/images/fragments.h"
 #include "gsym/base/vec.h"
 
 #include <errno.h>
@@ -71,13 +70,8 @@ static int tear_down(void **state)
 /* The image has another fragment, with these functions; it is asked before the others. */
 static struct handle *add_fragment(const struct made_function *of, size_t n)
 {
-	struct list dropped;
-	list_init(&dropped);
 	struct handle *handle = make_entry(&t.a, ID, of, n);
-	mutex_lock(&t.a.f->images.lock);
-	fragments_add(&t.a.f->images, t.rev, handle, &dropped);
-	mutex_unlock(&t.a.f->images.lock);
-	assert_true(list_empty(&dropped));
+	give_fragment(t.a.f, t.rev, handle);
 	t.fragments[t.n_fragments++] = handle;
 	return handle;
 }

@@ -4,7 +4,6 @@
 #include "work/run/converter.h"
 #include "fs/answer/status.h"
 #include "fs/convert/queue.h"
-#include "fs/images/fragments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,14 +180,10 @@ TEST(converting)
 
 TEST(of_fragments)
 {
-	struct list dropped;
 	put(*state, WITH(debug_file(), w.ino = 1));
 	struct revision *rev = current(*state);
 	expect_line("tier\tfragments", false);
-	list_init(&dropped);
-	mutex_lock(&parts.f->images.lock);
-	fragments_add(&parts.f->images, rev, new_handle(), &dropped);
-	mutex_unlock(&parts.f->images.lock);
+	give_fragment(parts.f, rev, new_handle());
 	expect_line("tier\tfragments", true);
 	expect_line("first_functions\t5", true);
 	expect_line("rest\tidle", true);
@@ -198,10 +193,7 @@ TEST(of_fragments)
 	expect_line("rest\tasked", false);
 	expect_line("tier\tfragments", true);
 	STATES_OF(rev, STATE_COLD);
-	mutex_lock(&parts.f->images.lock);
-	fragments_drop(&parts.f->images, rev, &dropped);
-	mutex_unlock(&parts.f->images.lock);
-	fragments_free(&dropped);
+	take_fragments(parts.f, rev);
 }
 
 /* Where the conversion was made, with a shared store. */

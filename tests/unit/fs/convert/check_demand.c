@@ -12,7 +12,6 @@
 #include "fs/convert/idle.h"
 #include "fs/convert/queue.h"
 #include "fs/convert/revision_queue.h"
-#include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
@@ -32,26 +31,6 @@ enum { ALWAYS = 100000 /* per cent of load: a host is idle below that */ };
 
 /* ---- On an idle host ---- */
 
-static void add_fragment(struct images_fixture *f, struct revision *rev)
-{
-	struct list dropped;
-	list_init(&dropped);
-	mutex_lock(&f->images.lock);
-	fragments_add(&f->images, rev, new_handle(), &dropped);
-	mutex_unlock(&f->images.lock);
-	assert_true(list_empty(&dropped));
-}
-
-static void drop_fragments(struct images_fixture *f, struct revision *rev)
-{
-	struct list dropped;
-	list_init(&dropped);
-	mutex_lock(&f->images.lock);
-	fragments_drop(&f->images, rev, &dropped);
-	mutex_unlock(&f->images.lock);
-	fragments_free(&dropped);
-}
-
 static bool is_cancelled(const struct idle *idle)
 {
 	struct pollfd fd = {.fd = idle->cancel_fd, .events = POLLIN};
@@ -59,14 +38,13 @@ static bool is_cancelled(const struct idle *idle)
 }
 
 /* Only what addresses were asked of, is not converted, was not replaced, and not given up too often. */
-TEST_WITH(pending, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(pending, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
 	put(f, program_file(SOURCE_DWARF));
 	struct revision *rev = current(f);
 	assert_false(idle_is_pending(&idle, rev));
-	add_fragment(f, rev);
+	give_fragment(f, rev, new_handle());
 	assert_true(idle_is_pending(&idle, rev));
 	rev->given_up = 2;
 	assert_true(idle_is_pending(&idle, rev));
@@ -83,19 +61,18 @@ TEST_WITH(pending, images_fixture_set_up, images_fixture_tear_down)
 	rev->state = STATE_COLD;
 	idle.load_percent = 0;
 	assert_false(idle_is_pending(&idle, rev));
-	drop_fragments(f, rev);
+	take_fragments(f, rev);
 }
 
 /* What an idle host converts is given up for a demand, for a call that waits for it, and at the end. */
-TEST_WITH(given_up, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(given_up, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
 	put(f, program_file(SOURCE_DWARF));
 	struct revision *rev = current(f), other = {.state = STATE_COLD};
 	idle_init(&idle, &f->images);
 	assert_int_equal(idle_start(&idle), 0);
-	add_fragment(f, rev);
+	give_fragment(f, rev, new_handle());
 	for (int why = 0; why < 3; why++) {
 		assert_ptr_equal(idle_next(&idle), rev);
 		assert_int_equal(rev->state, STATE_OPENING);
@@ -119,14 +96,13 @@ TEST_WITH(given_up, images_fixture_set_up, images_fixture_tear_down)
 		mutex_unlock(&f->images.lock);
 	}
 	assert_null(idle_next(&idle)); /* the daemon ends */
-	drop_fragments(f, rev);
+	take_fragments(f, rev);
 	idle_deinit(&idle);
 }
 
 /* Nothing is cancelled that does not run. */
-TEST_WITH(nothing_to_give_up, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(nothing_to_give_up, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
 	idle_init(&idle, &f->images);
 	assert_int_equal(idle.cancel_fd, -1);
@@ -140,9 +116,8 @@ TEST_WITH(nothing_to_give_up, images_fixture_set_up, images_fixture_tear_down)
 }
 
 /* Without a descriptor what runs could not be given up. */
-TEST_WITH(no_descriptor, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(no_descriptor, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS};
 	struct rlimit before, none;
 	idle_init(&idle, &f->images);
@@ -171,9 +146,8 @@ static void *wait_for_next(void *arg)
 }
 
 /* Not while a conversion is wanted, and not before the host was quiet for as long as it should be. */
-TEST_WITH(after_a_quiet_time, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(after_a_quiet_time, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct idle idle = {.load_percent = ALWAYS, .seconds = 1};
 	struct waiting w = {.idle = &idle};
 	pthread_t thread;
@@ -181,7 +155,7 @@ TEST_WITH(after_a_quiet_time, images_fixture_set_up, images_fixture_tear_down)
 	struct revision *rev = current(f);
 	idle_init(&idle, &f->images);
 	assert_int_equal(idle_start(&idle), 0);
-	add_fragment(f, rev);
+	give_fragment(f, rev, new_handle());
 	mutex_lock(&f->images.lock);
 	idle_begin_demand(&idle);
 	idle_begin_demand(&idle);
@@ -201,7 +175,7 @@ TEST_WITH(after_a_quiet_time, images_fixture_set_up, images_fixture_tear_down)
 	idle_end(&idle);
 	assert_true(idle.quiet_since >= since + 1000);
 	mutex_unlock(&f->images.lock);
-	drop_fragments(f, rev);
+	take_fragments(f, rev);
 	idle_deinit(&idle);
 }
 
@@ -341,9 +315,8 @@ static void note(struct fragment_queue *queue, struct asked *a, size_t call, boo
 }
 
 /* A call for more than addresses, or for too many, has the image converted. */
-TEST_WITH(noted, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(noted, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	const struct converter converter = {.share = NULL};
 	struct remote_conversions remote = {0};
 	struct revision_queue conversions;
@@ -416,9 +389,8 @@ TEST(revisions_in_a_queue)
 }
 
 /* What was requested ahead of need waits for a thread, also when the daemon ends; nothing is kept of it. */
-TEST_WITH(ended_while_waiting, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(ended_while_waiting, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	const struct converter converter = {.share = NULL};
 	struct queue queue = {.images = &f->images, .converter = &converter};
 	put(f, program_file(SOURCE_DWARF));
@@ -556,9 +528,8 @@ static enum revision_state convert(struct conversions *c, struct revision *rev, 
 	return state;
 }
 
-TEST_WITH(asked_again, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(asked_again, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct conversions c;
 	struct convert_address addresses[] = {{.value = 10}, {.value = 11}};
 	struct call call = {.wait.n_addresses = 2, .addresses = addresses};
@@ -573,9 +544,8 @@ TEST_WITH(asked_again, images_fixture_set_up, images_fixture_tear_down)
 }
 
 /* A fault of the machine: the image fails for 1, 2, 4 s, and is not converted before. */
-TEST_WITH(passing, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(passing, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	struct conversions c;
 	struct convert_request request;
 	put(f, program_file(SOURCE_DWARF));
@@ -609,7 +579,7 @@ TEST_WITH(passing, images_fixture_set_up, images_fixture_tear_down)
 }
 
 /* What is remembered of each outcome, and how it is counted. */
-TEST_WITH(outcomes, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(outcomes, struct images_fixture, f)
 {
 	static const struct {
 		enum verdict verdict;
@@ -626,7 +596,6 @@ TEST_WITH(outcomes, images_fixture_set_up, images_fixture_tear_down)
 		{VERDICT_FAILED_FOREVER, -EBADMSG, STATE_FAILED, CONVERSION_FAILED},
 		{VERDICT_OUTDATED, 0, STATE_COLD, CONVERSION_OK},
 	};
-	struct images_fixture *f = *state;
 	struct conversions c;
 	put(f, program_file(SOURCE_DWARF));
 	struct revision *rev = current(f);
@@ -726,7 +695,7 @@ static bool goes_on(struct images_fixture *f, struct runners *runners, struct ca
 	return resumed;
 }
 
-TEST_WITH(waited_for, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(waited_for, struct images_fixture, f)
 {
 	static const struct {
 		struct outcome outcome;
@@ -741,7 +710,6 @@ TEST_WITH(waited_for, images_fixture_set_up, images_fixture_tear_down)
 		{{.verdict = VERDICT_OUTDATED}, false},
 	};
 	const struct outcome replaced = {.verdict = VERDICT_REPLACED, .err = -ESTALE};
-	struct images_fixture *f = *state;
 	struct runners runners;
 	struct call call;
 	runners_init(&runners, &f->images.lock, &call_runner_kind, &f->images.readers);
@@ -813,9 +781,8 @@ static void expect_start(struct images_fixture *f, bool eager, unsigned jobs, in
 	queue_deinit(&queue);
 }
 
-TEST_WITH(started, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(started, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	for (int threads = 0; threads < 5; threads++) {
 		expect_start(f, false, 2, threads, -EAGAIN, (unsigned)threads);
 		expect_start(f, true, 3, threads, -EAGAIN, (unsigned)threads);
@@ -824,3 +791,5 @@ TEST_WITH(started, images_fixture_set_up, images_fixture_tear_down)
 	expect_start(f, true, 2, 6, 0, 4); /* all is converted at once: nothing is left for an idle host */
 	expect_start(f, false, QUEUE_JOBS_MAX + 1, 100, 0, QUEUE_JOBS_MAX + 3);
 }
+
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -1,6 +1,7 @@
 #include "tests/unit/fs/images/images_fixture.h"
 
 #include "fs/images/catalogue.h"
+#include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "tests/lib/unit.h"
 
@@ -125,4 +126,24 @@ struct handle *make_ready(struct images_fixture *f, struct revision *rev, struct
 	struct handle *unused = revision_set_ready(&f->images, rev, handle);
 	mutex_unlock(&f->images.lock);
 	return unused;
+}
+
+void give_fragment(struct images_fixture *f, struct revision *rev, struct handle *fragment)
+{
+	struct list dropped;
+	list_init(&dropped);
+	mutex_lock(&f->images.lock);
+	fragments_add(&f->images, rev, fragment, &dropped);
+	mutex_unlock(&f->images.lock);
+	assert_true(list_empty(&dropped));
+}
+
+void take_fragments(struct images_fixture *f, struct revision *rev)
+{
+	struct list dropped;
+	list_init(&dropped);
+	mutex_lock(&f->images.lock);
+	fragments_drop(&f->images, rev, &dropped);
+	mutex_unlock(&f->images.lock);
+	fragments_free(&dropped);
 }

@@ -51,6 +51,10 @@ void expect(struct images_fixture *f, const char *source, const char *binary);
 
 struct handle *new_handle(void);
 
+/* @rev gets a fragment, which displaces none, or loses all that it has. */
+void give_fragment(struct images_fixture *f, struct revision *rev, struct handle *fragment);
+void take_fragments(struct images_fixture *f, struct revision *rev);
+
 /* Returns the handle that the caller has to put: that of another revision, @handle itself, or none. */
 struct handle *make_ready(struct images_fixture *f, struct revision *rev, struct handle *handle);
 

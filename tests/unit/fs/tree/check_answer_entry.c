@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fs/images/fragments.h"
 #include "fs/images/inode_numbers.h"
 #include "fs/tree/answer_entry.h"
 #include "fs/tree/attr.h"
@@ -137,10 +136,8 @@ TEST(without_memory)
 TEST(failed_image)
 {
 	struct revision *rev = only_image();
-	struct list dropped;
-	list_init(&dropped);
+	give_fragment(t.f, rev, made.from = new_handle());
 	mutex_lock(&t.f->images.lock);
-	fragments_add(&t.f->images, rev, made.from = new_handle(), &dropped);
 	revision_set_state(&t.f->images, rev, STATE_OPENING);
 	revision_set_failed(&t.f->images, rev, -EBADMSG, "damaged");
 	mutex_unlock(&t.f->images.lock);
@@ -203,13 +200,8 @@ TEST(during_the_scan)
 
 static void add_fragments(struct revision *rev, struct handle **fragments, size_t n)
 {
-	struct list dropped;
-	list_init(&dropped);
-	mutex_lock(&t.f->images.lock);
 	for (size_t i = 0; i < n; i++)
-		fragments_add(&t.f->images, rev, fragments[i] = new_handle(), &dropped);
-	mutex_unlock(&t.f->images.lock);
-	assert_true(list_empty(&dropped));
+		give_fragment(t.f, rev, fragments[i] = new_handle());
 }
 
 /* The first fragment that has an answer gives it, which holds until the whole image is there. */

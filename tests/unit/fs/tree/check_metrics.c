@@ -4,7 +4,6 @@
 #include "work/run/converter.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
-#include "fs/images/fragments.h"
 #include "fs/sys/metrics.h"
 #include "fs/tree/root_files.h"
 #include "fs/tree/tree.h"
@@ -223,16 +222,15 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 	static struct parts p;
 	struct images_fixture *f = *state;
 	static const char *const ids[] = {"0a", "0b", "0c", "0d"};
-	struct list dropped, link[3];
-	list_init(&dropped);
+	struct list link[3];
 	begin(&p, f);
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		put_as(f, ids[i], WITH(debug_file(), w.ino = 50 + i));
 	struct revision *wanted = revision_of(f, "0a"), *idle = revision_of(f, "0b"),
 			*late = revision_of(f, "0c");
+	give_fragment(f, idle, new_handle());
 	mutex_lock(&f->images.lock);
 	queue_want(&p.queue, wanted, OWNER, false);
-	fragments_add(&f->images, idle, new_handle(), &dropped);
 	revision_set_state(&f->images, late, STATE_OPENING);
 	revision_set_state(&f->images, late, STATE_QUEUED);
 	revision_queue_add(&p.queue.converting, late);
@@ -260,8 +258,8 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 	text = text_of(&p);
 	SAMPLES("gauge", "thread_busy{mount=\"/m\",role=\"convert\"} 1");
 	free(text);
+	take_fragments(f, idle);
 	mutex_lock(&f->images.lock);
-	fragments_drop(&f->images, idle, &dropped);
 	list_remove(&wanted->link);
 	list_remove(&late->link);
 	while (user_queues_take(&p.runners.waiting))
@@ -269,7 +267,6 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 	revision_set_state(&f->images, wanted, STATE_COLD);
 	revision_set_state(&f->images, late, STATE_COLD);
 	mutex_unlock(&f->images.lock);
-	fragments_free(&dropped);
 	end(&p);
 }
 

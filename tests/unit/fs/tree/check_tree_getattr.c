@@ -18,7 +18,7 @@ static double timeout;
 
 static void attr_of(uint64_t ino)
 {
-	memset(&st, 0xff, sizeof(st));
+	memset(&st, 0, sizeof(st));
 	timeout = -1;
 	assert_int_equal(node_attr(&t.tree, ino, &st, &timeout), 0);
 	assert_int_equal(st.st_nlink, 1);
@@ -55,49 +55,79 @@ static void is_of_image(mode_t mode)
 	assert_int_equal(st.st_mtim.tv_sec, SECONDS);
 }
 
-/* ---- The root ---- */
+/* The number of a path; its entry is in @entry. */
+static uint64_t at_path(const char *path)
+{
+	char names[128], *rest = names;
+	uint64_t ino = INO_ROOT;
+	strcpy(names, path);
+	for (const char *name; (name = strsep(&rest, "/"));)
+		ino = found(ino, name);
+	return ino;
+}
 
-TEST(root)
+/* ---- What is there ---- */
+
+/* By number each node has what the lookup of its name told, and for how long. */
+TEST(nodes)
 {
 	static const struct {
-		const char *name;
-		uint64_t ino; /* 0: any */
+		const char *path;
 		mode_t mode;
 		double timeout;
+		const char *content; /* of that size; NULL: none, or any */
+		bool of_image;
 	} rows[] = {
-		{"by-name", INO_BY_NAME, S_IFDIR | 0555, TIMEOUT_LISTING},
-		{"q", INO_BATCH, S_IFREG | 0666, TIMEOUT_FIXED},
-		{"q.json", 0, S_IFREG | 0666, TIMEOUT_FIXED},
-		{"log", 0, S_IFREG | 0666, TIMEOUT_FIXED},
-		{"README", 0, S_IFREG | 0444, TIMEOUT_FIXED},
+		{"01", S_IFDIR | 0555, TIMEOUT_LISTING},
+		{"q", S_IFREG | 0666, TIMEOUT_FIXED},
+		{"q.json", S_IFREG | 0666, TIMEOUT_FIXED},
+		{"log", S_IFREG | 0666, TIMEOUT_FIXED},
+		{"README", S_IFREG | 0444, TIMEOUT_FIXED},
+		{ID, S_IFDIR | 0550, TIMEOUT_FIXED, .of_image = true},
+		{ID "/rva", S_IFDIR | 0550, TIMEOUT_FIXED, .of_image = true},
+		{ID "/base/0x7000", S_IFDIR | 0550, TIMEOUT_FIXED, .of_image = true},
+		{ID "/q", S_IFREG | 0660, TIMEOUT_FIXED, .of_image = true},
+		{ID "/base/0x7000/q", S_IFREG | 0660, TIMEOUT_FIXED, .of_image = true},
+		{ID "/status", S_IFREG | 0440, 0, "status", .of_image = true},
+		{ID "/0x1010", S_IFREG | 0440, TIMEOUT_FIXED, "answer", .of_image = true},
+		{"0123456789ABCDEF", S_IFLNK | 0777, TIMEOUT_FIXED, ID},
+		{"01/23456789abcdef", S_IFLNK | 0777, TIMEOUT_FIXED, "../" ID},
+		{"by-name/debug", S_IFDIR | 0555, TIMEOUT_LISTING},
+		{"by-name/debug/" ID, S_IFLNK | 0777, TIMEOUT_FIXED, "../../" ID},
+		{"by-path/debug", S_IFLNK | 0777, TIMEOUT_FIXED, "../" ID},
+		{"by-path/fat", S_IFDIR | 0555, TIMEOUT_LISTING},
+		{"by-path/fat/" OTHER_ID, S_IFLNK | 0777, TIMEOUT_FIXED, "../../" OTHER_ID},
 	};
+	put_new(t.f, mirrored());
+	put_two();
+	scan_over();
+	open_image(ID);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t ino = at_path(rows[i].path);
+		attr_of(ino);
+		assert_int_equal(st.st_ino, ino);
+		assert_int_equal(st.st_size, entry.attr.st_size);
+		assert_true(timeout == rows[i].timeout);
+		(rows[i].of_image ? is_of_image : is_own)(rows[i].mode);
+		if (rows[i].content)
+			assert_int_equal(st.st_size, strlen(rows[i].content));
+	}
+	attr_of(at_path("README"));
+	assert_true(st.st_size > 0);
+	attr_of(at_path(ID "/image.gsym"));
+	is_of_image(S_IFREG | 0440);
+	assert_int_equal(st.st_size, GSYM_SIZE);
+	assert_true(timeout == TIMEOUT_FIXED);
 	attr_of(INO_ROOT);
 	is_own(S_IFDIR | 0555);
 	assert_int_equal(st.st_ino, INO_ROOT);
 	assert_true(timeout == TIMEOUT_LISTING);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t ino = found(INO_ROOT, rows[i].name);
-		assert_true(!rows[i].ino || rows[i].ino == ino);
-		attr_of(ino);
-		is_own(rows[i].mode);
-		assert_int_equal(st.st_ino, ino);
-		assert_int_equal(st.st_size, entry.attr.st_size);
-		assert_true(timeout == rows[i].timeout);
-	}
-	assert_true(st.st_size > 0); /* README */
-}
-
-/* Directories of divided ids, for every first byte. */
-TEST(divided_ids)
-{
-	for (unsigned i = 0; i < 256; i++) {
-		attr_of(INO_BUILD_ID + i);
-		is_own(S_IFDIR | 0555);
-		assert_int_equal(st.st_ino, INO_BUILD_ID + i);
-		assert_true(timeout == TIMEOUT_LISTING);
-	}
-	stale(INO_BUILD_ID + 256);
-	stale(INO_BUILD_ID - 1);
+	attr_of(INO_BY_NAME); /* its time is that of the last name */
+	assert_int_equal(st.st_mode, S_IFDIR | 0555);
+	assert_true(timeout == TIMEOUT_LISTING);
+	uint64_t answer = at_path(ID "/0x1010");
+	nodes_forget(&t.tree.nodes, answer, 1);
+	stale(answer);
 }
 
 /* A snapshot has the size of its content, and the number of the file that it is of. */
@@ -115,102 +145,13 @@ TEST(snapshots)
 	stale(status);
 }
 
-/* ---- Images ---- */
-
-TEST(image)
+/* A directory of SOURCE has its own attributes. */
+TEST(directories_of_source)
 {
-	put_new(t.f, mirrored());
-	scan_over();
-	uint64_t dir = found(INO_ROOT, ID);
-	attr_of(dir);
-	is_of_image(S_IFDIR | 0550);
-	assert_int_equal(st.st_ino, dir);
-	assert_true(timeout == TIMEOUT_FIXED);
-	const uint64_t rva = found(dir, "rva"), q = found(dir, "q"), status = found(dir, "status");
-	attr_of(rva);
-	is_of_image(S_IFDIR | 0550);
-	assert_int_equal(st.st_ino, rva);
-	assert_true(timeout == TIMEOUT_FIXED);
-	attr_of(q);
-	is_of_image(S_IFREG | 0660);
-	assert_int_equal(st.st_ino, q);
-	assert_true(timeout == TIMEOUT_FIXED);
-	attr_of(status);
-	is_of_image(S_IFREG | 0440);
-	assert_int_equal(st.st_ino, status);
-	assert_int_equal(st.st_size, strlen("status"));
-	assert_true(timeout == 0);
-	open_image(ID);
-	attr_of(found(dir, "image.gsym"));
-	is_of_image(S_IFREG | 0440);
-	assert_int_equal(st.st_size, GSYM_SIZE);
-	assert_true(timeout == TIMEOUT_FIXED);
-}
-
-/* What the table of nodes has. */
-TEST(looked_up)
-{
-	put_new(t.f, mirrored());
-	scan_over();
-	uint64_t dir = found(INO_ROOT, ID);
-	open_image(ID);
-	const uint64_t answer = found(dir, "0x1010"), load = found(found(dir, "base"), "0x7000"),
-		       q = found(load, "q");
-	attr_of(answer);
-	is_of_image(S_IFREG | 0440);
-	assert_int_equal(st.st_ino, answer);
-	assert_int_equal(st.st_size, strlen("answer"));
-	assert_true(timeout == TIMEOUT_FIXED);
-	attr_of(load);
-	is_of_image(S_IFDIR | 0550);
-	assert_int_equal(st.st_ino, load);
-	assert_true(timeout == TIMEOUT_FIXED);
-	attr_of(q);
-	is_of_image(S_IFREG | 0660);
-	assert_int_equal(st.st_ino, q);
-	assert_int_equal(st.st_size, 0);
-	nodes_forget(&t.tree.nodes, answer, 1);
-	stale(answer);
-}
-
-/* ---- Names and paths ---- */
-
-static void is_link(uint64_t ino, const char *text)
-{
-	attr_of(ino);
-	is_own(S_IFLNK | 0777);
-	assert_int_equal(st.st_ino, ino);
-	assert_int_equal(st.st_size, strlen(text));
-	assert_true(timeout == TIMEOUT_FIXED);
-}
-
-TEST(links)
-{
-	put_new(t.f, mirrored());
-	put_two();
-	scan_over();
-	is_link(found(INO_ROOT, "0123456789ABCDEF"), ID);
-	is_link(found(found(INO_ROOT, "01"), "23456789abcdef"), "../" ID);
-	is_link(found(found(INO_BY_NAME, "debug"), ID), "../../" ID);
-	is_link(found(INO_BY_PATH, "debug"), "../" ID);
-	is_link(found(found(INO_BY_PATH, "fat"), OTHER_ID), "../../" OTHER_ID);
-}
-
-TEST(directories)
-{
-	put_new(t.f, mirrored());
-	put_two();
 	enter_dir("sub", t.f->top, 0510);
 	put_as(t.f, SIMILAR, called("similar", 50));
 	scan_over();
-	const uint64_t own[] = {found(INO_BY_NAME, "debug"), found(INO_BY_PATH, "fat")};
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		attr_of(own[i]);
-		is_own(S_IFDIR | 0555);
-		assert_int_equal(st.st_ino, own[i]);
-		assert_true(timeout == TIMEOUT_LISTING);
-	}
-	uint64_t sub = found(INO_BY_PATH, "sub");
+	uint64_t sub = at_path("by-path/sub");
 	attr_of(sub);
 	assert_int_equal(st.st_mode, S_IFDIR | 0510);
 	assert_int_equal(st.st_uid, OWNER);
@@ -245,6 +186,8 @@ TEST(unknown)
 	scan_over();
 	const uint64_t inos[] = {
 		0,
+		INO_BUILD_ID + 256,
+		INO_BUILD_ID - 1,
 		INO_FIXED + 50,
 		INO_BATCH + BATCH_CODES,
 		UINT64_C(1) << 40,

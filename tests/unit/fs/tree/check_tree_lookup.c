@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "fs/images/catalogue.h"
-#include "fs/images/fragments.h"
 #include "fs/tree/attr.h"
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
@@ -321,21 +320,15 @@ TEST(contexts)
 TEST(early_answers)
 {
 	struct handle *fragments[3];
-	struct list dropped;
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t image = found(INO_ROOT, ID);
 	struct revision *rev = current(t.f);
-	list_init(&dropped);
 	waits(image, "0x1010");
 	assert_int_equal(last_call.wait.n_addresses, 1);
 	assert_int_equal(made.early, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(fragments); i++) {
-		fragments[i] = new_handle();
-		mutex_lock(&t.f->images.lock);
-		fragments_add(&t.f->images, rev, fragments[i], &dropped);
-		mutex_unlock(&t.f->images.lock);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(fragments); i++)
+		give_fragment(t.f, rev, fragments[i] = new_handle());
 	waits(image, "0x1010");
 	assert_int_equal(made.early, 3);
 	assert_int_equal(last_call.wait.fragments_seen, 3);

@@ -28,19 +28,16 @@
 #include "gsym/read/reader.h"
 #include "tests/unit/gsym/sample.h"
 
-TEST(get_and_put)
+TEST_OF(get_and_put, struct fixture, f)
 {
 	static char large[3 << 20];
-	struct fixture f;
 	struct store_reply written, reply;
-	int fd = file_of("", 0);
-	fixture_open(&f);
-	assert_int_equal(get(f.store, "gsymfs1/ab/abcd.gsym", 100, fd, NULL), -ENOENT);
-	assert_int_equal(head(f.store, "gsymfs1/ab/abcd.gsym", NULL), -ENOENT);
-	assert_int_equal(put(f.store, "gsymfs1/ab/abcd.gsym", "hello", STORE_ALWAYS, NULL, NULL), 0);
-	assert_int_equal(head(f.store, "gsymfs1/ab/abcd.gsym", &written), 0);
-	assert_int_equal(get(f.store, "gsymfs1/ab/abcd.gsym", 100, fd, &reply), 0);
-	assert_true(file_is(fd, "hello", 5));
+	assert_int_equal(get(f->store, "gsymfs1/ab/abcd.gsym", 100, f->fd, NULL), -ENOENT);
+	assert_int_equal(head(f->store, "gsymfs1/ab/abcd.gsym", NULL), -ENOENT);
+	assert_int_equal(put(f->store, "gsymfs1/ab/abcd.gsym", "hello", STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(head(f->store, "gsymfs1/ab/abcd.gsym", &written), 0);
+	assert_int_equal(get(f->store, "gsymfs1/ab/abcd.gsym", 100, f->fd, &reply), 0);
+	assert_true(file_is(f->fd, "hello", 5));
 	assert_int_equal(reply.size, 5);
 	assert_string_equal(reply.etag, written.etag);
 	assert_int_equal(reply.modified, written.modified);
@@ -50,22 +47,20 @@ TEST(get_and_put)
 	for (size_t i = 0; i < sizeof(large); i++)
 		large[i] = (char)('a' + i % 23);
 	large[sizeof(large) - 1] = 0;
-	assert_int_equal(put(f.store, "gsymfs1/ab/abcd.gsym", large, STORE_ALWAYS, NULL, NULL), 0);
-	assert_int_equal(head(f.store, "gsymfs1/ab/abcd.gsym", &reply), 0);
+	assert_int_equal(put(f->store, "gsymfs1/ab/abcd.gsym", large, STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(head(f->store, "gsymfs1/ab/abcd.gsym", &reply), 0);
 	assert_int_equal(reply.size, sizeof(large) - 1);
 	assert_string_not_equal(reply.etag, written.etag);
 	int other = file_of("", 0);
-	assert_int_equal(get(f.store, "gsymfs1/ab/abcd.gsym", sizeof(large), other, NULL), 0);
+	assert_int_equal(get(f->store, "gsymfs1/ab/abcd.gsym", sizeof(large), other, NULL), 0);
 	assert_true(file_is(other, large, sizeof(large) - 1));
-	assert_int_equal(f.counters.requests[STORE_GET][STORE_OK], 2);
-	assert_int_equal(f.counters.requests[STORE_GET][STORE_MISSING], 1);
-	assert_int_equal(f.counters.requests[STORE_HEAD][STORE_MISSING], 1);
-	assert_int_equal(f.counters.requests[STORE_PUT][STORE_OK], 2);
-	assert_int_equal(f.counters.sent, 5 + sizeof(large) - 1);
-	assert_int_equal(f.counters.received, 5 + sizeof(large) - 1);
-	close(fd);
+	assert_int_equal(f->counters.requests[STORE_GET][STORE_OK], 2);
+	assert_int_equal(f->counters.requests[STORE_GET][STORE_MISSING], 1);
+	assert_int_equal(f->counters.requests[STORE_HEAD][STORE_MISSING], 1);
+	assert_int_equal(f->counters.requests[STORE_PUT][STORE_OK], 2);
+	assert_int_equal(f->counters.sent, 5 + sizeof(large) - 1);
+	assert_int_equal(f->counters.received, 5 + sizeof(large) - 1);
 	close(other);
-	fixture_close(&f);
 }
 
 static int delete_object(struct store *store, const char *name)
@@ -76,24 +71,21 @@ static int delete_object(struct store *store, const char *name)
 	return reply.err;
 }
 
-TEST(conditions)
+TEST_OF(conditions, struct fixture, f)
 {
-	struct fixture f;
 	struct store_reply first, second;
-	fixture_open(&f);
-	assert_int_equal(put(f.store, "a/x", "1", STORE_IF_MATCH, "\"none\"", NULL), -ENOENT);
-	assert_int_equal(put(f.store, "a/x", "1", STORE_IF_ABSENT, NULL, NULL), 0);
-	assert_int_equal(head(f.store, "a/x", &first), 0);
-	assert_int_equal(put(f.store, "a/x", "2", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
-	assert_int_equal(put(f.store, "a/x", "2", STORE_IF_MATCH, "\"other\"", NULL), -EEXIST);
-	assert_int_equal(put(f.store, "a/x", "2", STORE_IF_MATCH, first.etag, NULL), 0);
-	assert_int_equal(put(f.store, "a/x", "3", STORE_IF_MATCH, first.etag, NULL), -EEXIST);
-	assert_int_equal(head(f.store, "a/x", &second), 0);
+	assert_int_equal(put(f->store, "a/x", "1", STORE_IF_MATCH, "\"none\"", NULL), -ENOENT);
+	assert_int_equal(put(f->store, "a/x", "1", STORE_IF_ABSENT, NULL, NULL), 0);
+	assert_int_equal(head(f->store, "a/x", &first), 0);
+	assert_int_equal(put(f->store, "a/x", "2", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
+	assert_int_equal(put(f->store, "a/x", "2", STORE_IF_MATCH, "\"other\"", NULL), -EEXIST);
+	assert_int_equal(put(f->store, "a/x", "2", STORE_IF_MATCH, first.etag, NULL), 0);
+	assert_int_equal(put(f->store, "a/x", "3", STORE_IF_MATCH, first.etag, NULL), -EEXIST);
+	assert_int_equal(head(f->store, "a/x", &second), 0);
 	assert_string_not_equal(first.etag, second.etag);
-	assert_int_equal(delete_object(f.store, "a/x"), 0);
-	assert_int_equal(delete_object(f.store, "a/x"), -ENOENT);
-	assert_int_equal(delete_object(f.store, "b/x"), -ENOENT);
-	fixture_close(&f);
+	assert_int_equal(delete_object(f->store, "a/x"), 0);
+	assert_int_equal(delete_object(f->store, "a/x"), -ENOENT);
+	assert_int_equal(delete_object(f->store, "b/x"), -ENOENT);
 }
 
 /* ---- Races ---- */
@@ -142,15 +134,13 @@ static void *run_racer(void *arg)
 	return NULL;
 }
 
-TEST(races)
+TEST_OF(races, struct fixture, f)
 {
-	struct fixture f;
 	struct racer racers[RACERS];
 	struct race *race = calloc(1, sizeof(*race));
 	assert_non_null(race);
-	fixture_open(&f);
-	race->stores[0] = f.store;
-	race->stores[1] = fixture_store(&f);
+	race->stores[0] = f->store;
+	race->stores[1] = fixture_store(f);
 	pthread_barrier_init(&race->barrier, NULL, RACERS);
 	for (unsigned i = 0; i < RACERS; i++) {
 		racers[i] = (struct racer){.race = race, .number = i};
@@ -164,7 +154,6 @@ TEST(races)
 	store_close(race->stores[1]);
 	pthread_barrier_destroy(&race->barrier);
 	free(race);
-	fixture_close(&f);
 }
 
 /* ---- Callers that leave ---- */
@@ -191,115 +180,95 @@ static void *leave_early(void *arg)
 }
 
 /* Requests that end at any moment leave nothing that the next could stumble over. */
-TEST(hurried)
+TEST_OF(hurried, struct fixture, f)
 {
-	struct fixture f;
 	pthread_t threads[RACERS];
 	void *failed;
 	uint64_t ended = 0;
-	fixture_open(&f);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
 	for (unsigned i = 0; i < RACERS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, leave_early, f.store), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, leave_early, f->store), 0);
 	for (unsigned i = 0; i < RACERS; i++) {
 		pthread_join(threads[i], &failed);
 		assert_null(failed);
 	}
 	for (unsigned i = 0; i < STORE_RESULTS; i++)
-		ended += f.counters.requests[STORE_GET][i];
+		ended += f->counters.requests[STORE_GET][i];
 	assert_int_equal(ended, RACERS * HURRIED);
-	int fd = file_of("", 0);
-	while (get(f.store, "x", 100, fd, NULL) != 0)
+	while (get(f->store, "x", 100, f->fd, NULL) != 0)
 		poll(NULL, 0, 10);
-	close(fd);
-	fixture_close(&f);
 }
 
 /* What is used changes neither its tag nor its time. */
-TEST(use)
+TEST_OF(use, struct fixture, f)
 {
 	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 2000, .tv_nsec = 3}};
-	struct fixture f;
 	struct store_reply before, after;
 	struct stat st;
 	char path[512];
-	int fd = file_of("", 0);
-	fixture_open(&f);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
-	path_of(&f, "x", path);
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	path_of(f, "x", path);
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	assert_int_equal(get(f.store, "x", 100, fd, &before), 0);
+	assert_int_equal(get(f->store, "x", 100, f->fd, &before), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_atim.tv_sec > 1000);
 	assert_true(st.st_mtim.tv_sec == 2000 && st.st_mtim.tv_nsec == 3);
-	assert_int_equal(head(f.store, "x", &after), 0);
+	assert_int_equal(head(f->store, "x", &after), 0);
 	assert_string_equal(before.etag, after.etag);
 	assert_int_equal(after.modified, 2000);
-	close(fd);
-	fixture_close(&f);
 }
 
 /* ---- What is refused ---- */
 
-TEST(limits)
+TEST_OF(limits, struct fixture, f)
 {
-	struct fixture f;
 	struct store_reply reply;
 	char name[STORE_NAME_SIZE + 1];
-	int fd = file_of("", 0);
-	fixture_open(&f);
-	assert_int_equal(put(f.store, "x", "12345", STORE_ALWAYS, NULL, NULL), 0);
-	assert_int_equal(get(f.store, "x", 4, fd, NULL), -EFBIG);
-	assert_true(file_is(fd, "", 0));
-	assert_int_equal(get(f.store, "x", 5, fd, NULL), 0);
-	assert_int_equal(get(f.store, "../x", 5, fd, NULL), -EINVAL);
-	assert_int_equal(get(f.store, ".tmp-x", 5, fd, NULL), -EINVAL);
-	assert_int_equal(put(f.store, "x", "1", STORE_IF_MATCH, NULL, NULL), -EINVAL);
-	assert_int_equal(put(f.store, "x", "1", STORE_IF_MATCH, "a\r\nb", NULL), -EINVAL);
+	assert_int_equal(put(f->store, "x", "12345", STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(get(f->store, "x", 4, f->fd, NULL), -EFBIG);
+	assert_true(file_is(f->fd, "", 0));
+	assert_int_equal(get(f->store, "x", 5, f->fd, NULL), 0);
+	assert_int_equal(get(f->store, "../x", 5, f->fd, NULL), -EINVAL);
+	assert_int_equal(get(f->store, ".tmp-x", 5, f->fd, NULL), -EINVAL);
+	assert_int_equal(put(f->store, "x", "1", STORE_IF_MATCH, NULL, NULL), -EINVAL);
+	assert_int_equal(put(f->store, "x", "1", STORE_IF_MATCH, "a\r\nb", NULL), -EINVAL);
 	memset(name, 'x', sizeof(name));
 	name[STORE_NAME_SIZE] = 0;
-	assert_int_equal(get(f.store, name, 5, fd, NULL), -EINVAL);
+	assert_int_equal(get(f->store, name, 5, f->fd, NULL), -EINVAL);
 	/* A file that is shorter than its request says is a fault of this machine, not of the store. */
-	const struct store_request request = {.operation = STORE_PUT, .name = "y", .fd = fd, .size = 1000};
-	store_do(f.store, &request, SOON_MS, &reply);
+	const struct store_request request = {.operation = STORE_PUT, .name = "y", .fd = f->fd, .size = 1000};
+	store_do(f->store, &request, SOON_MS, &reply);
 	assert_int_equal(reply.err, -EIO);
-	assert_int_equal(head(f.store, "y", NULL), -ENOENT);
-	assert_true(store_is_up(f.store));
-	close(fd);
-	fixture_close(&f);
+	assert_int_equal(head(f->store, "y", NULL), -ENOENT);
+	assert_true(store_is_up(f->store));
 }
 
 /* What a name leads to that is no object: none of it is waited for, read, or followed. */
-TEST(no_objects)
+TEST_OF(no_objects, struct fixture, f)
 {
 	static const char *const names[] = {"fifo", "dir", "link", "socket"};
-	struct fixture f;
 	char path[512];
-	int fd = file_of("", 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	fixture_open(&f);
-	path_of(&f, "fifo", path);
+	path_of(f, "fifo", path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	path_of(&f, "dir", path);
+	path_of(f, "dir", path);
 	assert_int_equal(mkdir(path, 0700), 0);
-	path_of(&f, "link", path);
+	path_of(f, "link", path);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", f.directory);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", f->directory);
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(sock, (struct sockaddr *)&address, sizeof(address)), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		assert_int_equal(get(f.store, names[i], 100000, fd, NULL), -EBADMSG);
-		assert_int_equal(head(f.store, names[i], NULL), -EBADMSG);
-		assert_int_equal(put(f.store, names[i], "1", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
-		assert_int_equal(put(f.store, names[i], "1", STORE_ALWAYS, NULL, NULL),
+		assert_int_equal(get(f->store, names[i], 100000, f->fd, NULL), -EBADMSG);
+		assert_int_equal(head(f->store, names[i], NULL), -EBADMSG);
+		assert_int_equal(put(f->store, names[i], "1", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
+		assert_int_equal(put(f->store, names[i], "1", STORE_ALWAYS, NULL, NULL),
 				 i == 1 ? -EBADMSG : 0);
 	}
-	assert_int_equal(get(f.store, "fifo", 100, fd, NULL), 0);
-	assert_true(file_is(fd, "1", 1));
-	assert_true(store_is_up(f.store));
+	assert_int_equal(get(f->store, "fifo", 100, f->fd, NULL), 0);
+	assert_true(file_is(f->fd, "1", 1));
+	assert_true(store_is_up(f->store));
 	close(sock);
-	close(fd);
-	fixture_close(&f);
 }
 
 /* ---- Objects ---- */
@@ -327,31 +296,26 @@ static void put_object(struct store *store, enum object_kind kind, struct span p
 	close(request.fd);
 }
 
-TEST(objects)
+TEST_OF(objects, struct fixture, f)
 {
 	static uint8_t zeros[100000];
 	const struct span text = {zeros, sizeof(zeros)};
-	struct fixture f;
 	uint64_t size;
-	fixture_open(&f);
-	put(f.store, "x", "no object", STORE_ALWAYS, NULL, NULL);
-	int fd = file_of("", 0);
-	assert_int_equal(get_object(f.store, "x", 1 << 20, fd, &size), -EBADMSG);
-	put_object(f.store, OBJECT_FAILURE, text, true);
-	assert_int_equal(get_object(f.store, "x", 1 << 20, fd, &size), 0);
+	put(f->store, "x", "no object", STORE_ALWAYS, NULL, NULL);
+	assert_int_equal(get_object(f->store, "x", 1 << 20, f->fd, &size), -EBADMSG);
+	put_object(f->store, OBJECT_FAILURE, text, true);
+	assert_int_equal(get_object(f->store, "x", 1 << 20, f->fd, &size), 0);
 	assert_int_equal(size, sizeof(zeros) + OBJECT_TRAILER);
 	struct object_trailer trailer;
 	const struct store_key key = {.digest = {1, 2, 3}};
-	assert_int_equal(object_check(fd, size, &key, NULL, &trailer, NULL), 0);
+	assert_int_equal(object_check(f->fd, size, &key, NULL, &trailer, NULL), 0);
 	/* It is small, but what it holds is not. */
 	int other = file_of("", 0);
-	assert_int_equal(get_object(f.store, "x", sizeof(zeros), other, &size), -EFBIG);
-	put_object(f.store, OBJECT_CONVERSION, text, false);
-	assert_int_equal(get_object(f.store, "x", 1 << 20, other, &size), -EBADMSG);
-	assert_true(store_is_up(f.store));
-	close(fd);
+	assert_int_equal(get_object(f->store, "x", sizeof(zeros), other, &size), -EFBIG);
+	put_object(f->store, OBJECT_CONVERSION, text, false);
+	assert_int_equal(get_object(f->store, "x", 1 << 20, other, &size), -EBADMSG);
+	assert_true(store_is_up(f->store));
 	close(other);
-	fixture_close(&f);
 }
 
 /* GSYM of one function, and where its name is. */
@@ -368,7 +332,6 @@ static void make_gsym(void **ret_data, size_t *ret_size, uint64_t *ret_name)
 	gsym_reader_close(reader);
 }
 
-/* A conversion with a record that cannot be decoded does not pass. */
 /* A file of the cache that begins with @gsym. */
 static void put_entry(struct store *store, struct span gsym)
 {
@@ -382,30 +345,26 @@ static void put_entry(struct store *store, struct span gsym)
 	close(fd);
 }
 
-TEST(conversions)
+/* A conversion with a record that cannot be decoded does not pass. */
+TEST_OF(conversions, struct fixture, f)
 {
-	struct fixture f;
 	void *data;
 	size_t size;
 	uint64_t got, name;
-	fixture_open(&f);
 	make_gsym(&data, &size, &name);
-	put_entry(f.store, (struct span){data, size});
-	int fd = file_of("", 0);
-	assert_int_equal(get_object(f.store, "x", 1 << 20, fd, &got), 0);
+	put_entry(f->store, (struct span){data, size});
+	assert_int_equal(get_object(f->store, "x", 1 << 20, f->fd, &got), 0);
 	assert_in_range(got, size + OBJECT_TRAILER + 1, size + OBJECT_TRAILER + 256);
 	int other = file_of("", 0);
-	put_object(f.store, OBJECT_CONVERSION, (struct span){data, size}, true); /* no trailer */
-	assert_int_equal(get_object(f.store, "x", 1 << 20, other, &got), -EBADMSG);
+	put_object(f->store, OBJECT_CONVERSION, (struct span){data, size}, true); /* no trailer */
+	assert_int_equal(get_object(f->store, "x", 1 << 20, other, &got), -EBADMSG);
 	close(other);
 	memset((char *)data + name, 0xff, 4);
-	put_entry(f.store, (struct span){data, size});
+	put_entry(f->store, (struct span){data, size});
 	other = file_of("", 0);
-	assert_int_equal(get_object(f.store, "x", 1 << 20, other, &got), -EBADMSG);
+	assert_int_equal(get_object(f->store, "x", 1 << 20, other, &got), -EBADMSG);
 	free(data);
-	close(fd);
 	close(other);
-	fixture_close(&f);
 }
 
 /* ---- Addresses and directories ---- */
@@ -469,135 +428,118 @@ TEST(options)
 }
 
 /* Who can write to the directory could forge the answers of all hosts. */
-TEST(owners)
+TEST_OF(owners, struct fixture, f)
 {
-	struct fixture f;
 	struct store *store;
 	char path[512];
-	fixture_open(&f);
-	const struct store_options here = {.address = f.directory}, none = {.address = path};
-	assert_int_equal(chmod(f.directory, 0770), 0);
-	assert_int_equal(store_open(&here, fixture_program, f.stop[0], &f.log, &f.counters, &store, NULL),
+	const struct store_options here = {.address = f->directory}, none = {.address = path};
+	assert_int_equal(chmod(f->directory, 0770), 0);
+	assert_int_equal(store_open(&here, fixture_program, f->stop[0], &f->log, &f->counters, &store, NULL),
 			 -EPERM);
-	assert_int_equal(chmod(f.directory, 0700), 0);
-	path_of(&f, "none", path);
-	assert_int_equal(store_open(&none, fixture_program, f.stop[0], &f.log, &f.counters, &store, NULL),
+	assert_int_equal(chmod(f->directory, 0700), 0);
+	path_of(f, "none", path);
+	assert_int_equal(store_open(&none, fixture_program, f->stop[0], &f->log, &f->counters, &store, NULL),
 			 -ENOENT);
 	if (geteuid() == 0) {
-		assert_int_equal(chown(f.directory, 65534, 0), 0);
+		assert_int_equal(chown(f->directory, 65534, 0), 0);
 		assert_int_equal(
-			store_open(&here, fixture_program, f.stop[0], &f.log, &f.counters, &store, NULL),
+			store_open(&here, fixture_program, f->stop[0], &f->log, &f->counters, &store, NULL),
 			-EPERM);
-		assert_int_equal(chown(f.directory, 0, 0), 0);
+		assert_int_equal(chown(f->directory, 0, 0), 0);
 	}
-	fixture_close(&f);
 }
 
 /* ---- Abilities ---- */
 
-TEST(abilities)
+TEST_OF(abilities, struct fixture, f)
 {
-	struct fixture f;
 	struct store_abilities known;
-	fixture_open(&f);
-	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
-	store_abilities(f.store, &known);
+	assert_int_equal(head(f->store, "x", NULL), -ENOENT);
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	store_abilities(f->store, &known);
 	assert_false(known.is_known);
 	assert_true(known.has_leases); /* until the contrary is known */
-	assert_int_equal(put(f.store, "x", "1", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
-	store_abilities(f.store, &known);
+	assert_int_equal(put(f->store, "x", "1", STORE_IF_ABSENT, NULL, NULL), -EEXIST);
+	store_abilities(f->store, &known);
 	assert_true(known.is_known && known.has_leases && !known.is_read_only);
-	fixture_close(&f);
 }
 
 /* The process has no capabilities, so that not even root's writes where it may not. */
-TEST(read_only)
+TEST_OF(read_only, struct fixture, f)
 {
-	struct fixture f;
 	struct store_abilities known;
 	if (SANITIZER && geteuid() == 0)
 		skip();
-	fixture_open(&f);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
-	assert_int_equal(chmod(f.directory, 0500), 0);
-	assert_int_equal(put(f.store, "y", "1", STORE_ALWAYS, NULL, NULL), -EACCES);
-	store_abilities(f.store, &known);
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(chmod(f->directory, 0500), 0);
+	assert_int_equal(put(f->store, "y", "1", STORE_ALWAYS, NULL, NULL), -EACCES);
+	store_abilities(f->store, &known);
 	assert_true(known.is_read_only);
-	assert_int_equal(head(f.store, "x", NULL), 0);
-	assert_true(store_is_up(f.store));
-	assert_int_equal(chmod(f.directory, 0700), 0);
-	assert_int_equal(put(f.store, "y", "1", STORE_ALWAYS, NULL, NULL), -EACCES); /* not tried */
-	assert_int_equal(head(f.store, "y", NULL), -ENOENT);
-	fixture_close(&f);
+	assert_int_equal(head(f->store, "x", NULL), 0);
+	assert_true(store_is_up(f->store));
+	assert_int_equal(chmod(f->directory, 0700), 0);
+	assert_int_equal(put(f->store, "y", "1", STORE_ALWAYS, NULL, NULL), -EACCES); /* not tried */
+	assert_int_equal(head(f->store, "y", NULL), -ENOENT);
 }
 
 /* ---- The end ---- */
 
-TEST(stops)
+TEST_OF(stops, struct fixture, f)
 {
-	struct fixture f;
-	int err = 0, fd = file_of("", 0);
-	fixture_open(&f);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
-	assert_int_equal(write(f.stop[1], "", 1), 1);
-	assert_int_equal(get(f.store, "x", 100, fd, NULL), -ECANCELED);
-	assert_int_equal(head(f.store, "x", NULL), -ECANCELED);
-	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL),
-			 0);                              /* what was converted is given */
-	assert_int_equal(delete_object(f.store, "x"), 0); /* a lease is given back */
+	int err = 0;
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(write(f->stop[1], "", 1), 1);
+	assert_int_equal(get(f->store, "x", 100, f->fd, NULL), -ECANCELED);
+	assert_int_equal(head(f->store, "x", NULL), -ECANCELED);
+	assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL),
+			 0);                               /* what was converted is given */
+	assert_int_equal(delete_object(f->store, "x"), 0); /* a lease is given back */
 	/* What was to be written when the client ends, is; its result can be had later. */
 	const struct store_request request = {.operation = STORE_DELETE, .name = "y"};
 	struct store_reply reply;
-	struct store_call *call = store_start(f.store, &request, &err);
+	struct store_call *call = store_start(f->store, &request, &err);
 	assert_non_null(call);
 	const int64_t begin = monotonic_ms();
-	store_close(f.store);
+	store_close(f->store);
 	const int64_t took = monotonic_ms() - begin;
-	f.store = NULL;
+	f->store = NULL;
 	assert_true(store_wait(call, 0, &reply));
 	/* The process has a second, which may be too little on a busy machine. */
 	if (reply.err != -ECANCELED || took < 1000)
 		assert_int_equal(reply.err, -ENOENT);
 	store_call_end(call);
-	close(fd);
-	fixture_close(&f);
 }
 
-TEST(limits_waits)
+TEST_OF(limits_waits, struct fixture, f)
 {
-	struct fixture f;
 	struct store_reply reply;
-	int err = 0, fd = file_of("", 0);
-	const struct store_request request = {.operation = STORE_GET, .name = "x", .fd = fd, .size = 100};
-	fixture_open(&f);
-	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	int err = 0;
+	const struct store_request request = {.operation = STORE_GET, .name = "x", .fd = f->fd, .size = 100};
+	assert_int_equal(head(f->store, "x", NULL), -ENOENT);
 	pid_t pid = store_process();
 	stop_process(pid);
-	struct store_call *call = store_start(f.store, &request, &err);
+	struct store_call *call = store_start(f->store, &request, &err);
 	assert_non_null(call);
-	store_limit_waits(f.store, monotonic_ms() + 10);
+	store_limit_waits(f->store, monotonic_ms() + 10);
 	assert_false(store_wait(call, INT64_MAX, &reply));
 	store_call_end(call);
 	assert_int_equal(kill(pid, SIGCONT), 0);
-	close(fd);
-	fixture_close(&f);
 }
 
 /* Neither process nor thread is there before the first request. */
-TEST(starts_late)
+TEST_OF(starts_late, struct fixture, f)
 {
-	struct fixture f;
 	pid_t found[4];
-	fixture_open(&f);
 	assert_int_equal(children(found, 4), 0);
-	fixture_close(&f);
-	fixture_open(&f);
-	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	fixture_close(f);
+	fixture_open(f);
+	assert_int_equal(head(f->store, "x", NULL), -ENOENT);
 	assert_int_equal(children(found, 4), 1);
-	fixture_close(&f);
+	fixture_close(f);
 	assert_int_equal(children(found, 4), 0);
 }
+
+EACH_TEST(fixture_set_up, fixture_tear_down)
 
 int main(int argc, char **argv)
 {

@@ -35,6 +35,7 @@ void fixture_open(struct fixture *f)
 	assert_non_null(mkdtemp(f->directory));
 	assert_int_equal(pipe2(f->stop, O_CLOEXEC), 0);
 	f->store = fixture_store(f);
+	f->fd = file_of("", 0);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -56,7 +57,22 @@ void fixture_close(struct fixture *f)
 	store_close(f->store);
 	close(f->stop[0]);
 	close(f->stop[1]);
+	close(f->fd);
 	remove_all(f->directory);
+}
+
+int fixture_set_up(void **state)
+{
+	static struct fixture fixture;
+	fixture_open(&fixture);
+	*state = &fixture;
+	return 0;
+}
+
+int fixture_tear_down(void **state)
+{
+	fixture_close(*state);
+	return 0;
 }
 
 int file_of(const void *data, size_t size)

@@ -19,6 +19,7 @@ struct fixture {
 	struct log log;
 	struct store_counters counters;
 	struct store *store;
+	int fd; /* an empty file, for what is received */
 };
 
 /* The gsym program: the first argument of the test. */
@@ -26,6 +27,8 @@ extern const char *fixture_program;
 
 void fixture_open(struct fixture *f);
 void fixture_close(struct fixture *f);
+int fixture_set_up(void **state);
+int fixture_tear_down(void **state);
 
 /* Removes a directory and all that is in it. */
 void remove_all(const char *directory);

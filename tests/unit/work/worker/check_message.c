@@ -122,95 +122,31 @@ static void refuse(const void *data, size_t size)
 	close_pair(pair);
 }
 
+/* A message of @type that is whole but for these members. */
+#define REFUSE(name, type, ...) \
+	refuse(&(struct name){.head = {type, sizeof(struct name), 0}, __VA_ARGS__}, sizeof(struct name))
+
+/* What has no bound or end of its own, which are tested below. */
 TEST(broken_messages)
 {
 	struct worker_header head = {.type = WORKER_DONE, .size = sizeof(struct worker_done)};
-	struct worker_progress progress = {
-		.head = {WORKER_PROGRESS, sizeof(progress), 0}, .done = 2, .total = 1};
-	struct worker_progress phase = {.head = {WORKER_PROGRESS, sizeof(phase), 0}, .phase = 9};
-	struct worker_failed text = {.head = {WORKER_FAILED, sizeof(text), 0}, .error = EIO};
-	struct worker_failed limit = {
-		.head = {WORKER_FAILED, sizeof(limit), 0}, .error = ENOMEM, .at_limit = 2};
-	struct worker_failed error = {.head = {WORKER_FAILED, sizeof(error), 0}, .error = -5};
-	struct worker_identity id = {.head = {WORKER_IDENTITY, sizeof(id), 0}, .kind = 1, .id_size = 65};
-	struct worker_identity go_id = {
-		.head = {WORKER_IDENTITY, sizeof(go_id), 0}, .kind = 1, .id_size = 20, .go_id = "redacted"};
-	struct worker_identity slash = {
-		.head = {WORKER_IDENTITY, sizeof(slash), 0}, .kind = 1, .id_size = 20, .name = "a/b"};
-	struct worker_identity endless_name = slash;
-	struct worker_identity no_id = {.head = {WORKER_IDENTITY, sizeof(no_id), 0}, .kind = 1};
-	struct worker_convert order = {
-		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 0, .version = 1};
-	struct worker_section section = {.head = {WORKER_SECTION, sizeof(section), 0}, .size = 1};
-	struct worker_convert dirs = {.head = {WORKER_CONVERT, sizeof(dirs), 0}, .threads = 1, .version = 1};
-	struct worker_open path = {.head = {WORKER_OPEN, sizeof(path), 0}};
-	struct worker_opened opened = {.head = {WORKER_OPENED, sizeof(opened), 0}, .error = -1};
-	struct worker_convert fetches = {
-		.head = {WORKER_CONVERT, sizeof(fetches), 0}, .threads = 1, .version = 1, .fetch = 2};
-	struct worker_fetch fetch = {.head = {WORKER_FETCH, sizeof(fetch), 0}, .id_size = 65},
-			    no_fetch = fetch;
-	struct worker_download download = {.head = {WORKER_DOWNLOAD, sizeof(download), 0},
-					   .id_size = 20,
-					   .seconds = 1,
-					   .directory = "relative"};
-	struct worker_download endless = download;
-	struct worker_fragment language = {
-		.head = {WORKER_FRAGMENT, sizeof(language), 0}, .output_size = 1, .has_ada = 2};
-	struct worker_fragment segments = {
-		.head = language.head, .output_size = 1, .n_segments = WORKER_SEGMENTS_MAX + 1};
-	struct worker_ask none = {.head = {WORKER_ASK, sizeof(none), 0}}, more = none, origin = none;
-	struct worker_convert asks = {.head = {WORKER_CONVERT, sizeof(asks), 0},
-				      .threads = 1,
-				      .version = 1,
-				      .n_asked = WORKER_ASKED_MAX + 1};
-	struct worker_convert base = asks, only = asks;
+	struct worker_progress progress = {.head = {WORKER_PROGRESS, sizeof(progress), 0}, .total = 1};
+	struct worker_download endless = {
+		.head = {WORKER_DOWNLOAD, sizeof(endless), 0}, .id_size = 20, .seconds = 1};
 	static const char large[sizeof(union worker_message) + 100];
-	memset(text.text, 'x', sizeof(text.text));
-	memset(section.name, 'x', sizeof(section.name));
-	memset(path.path, 'x', sizeof(path.path));
-	/* The last directory is terminated, the list is not. */
-	memset(dirs.debug_dirs, 'x', sizeof(dirs.debug_dirs) - 1);
-	no_fetch.id_size = 0;
+	REFUSE(worker_progress, WORKER_PROGRESS, .phase = 9);
+	REFUSE(worker_failed, WORKER_FAILED, .error = ENOMEM, .at_limit = 2);
+	REFUSE(worker_identity, WORKER_IDENTITY, .kind = 1, .id_size = 20, .go_id = "redacted");
+	REFUSE(worker_identity, WORKER_IDENTITY, .kind = 1, .id_size = 20, .name = "a/b");
+	REFUSE(worker_identity, WORKER_IDENTITY, .kind = 1);
+	REFUSE(worker_fetch, WORKER_FETCH, .id_size = 0);
+	REFUSE(worker_download, WORKER_DOWNLOAD, .id_size = 20, .seconds = 1, .directory = "relative");
+	REFUSE(worker_ask, WORKER_ASK, .n_asked = 0);
 	memset(endless.directory, '/', sizeof(endless.directory));
-	base.n_asked = 1;
-	base.asked[0].origin = ADDRESS_ORIGINS;
-	refuse(&language, sizeof(language));
-	refuse(&segments, sizeof(segments));
-	more.n_asked = WORKER_ASKED_MAX + 1;
-	origin.n_asked = 1;
-	origin.asked[0].origin = ADDRESS_ORIGINS;
-	only.n_asked = 1;
-	only.fragments_only = 2;
-	refuse(&none, sizeof(none));
-	refuse(&more, sizeof(more));
-	refuse(&origin, sizeof(origin));
-	refuse(&only, sizeof(only));
-	refuse(&asks, sizeof(asks));
-	refuse(&base, sizeof(base));
-	refuse(&fetches, sizeof(fetches));
-	refuse(&fetch, sizeof(fetch));
-	refuse(&no_fetch, sizeof(no_fetch));
-	refuse(&download, sizeof(download));
 	refuse(&endless, sizeof(endless));
-	refuse(&dirs, sizeof(dirs));
-	refuse(&path, sizeof(path));
-	refuse(&opened, sizeof(opened));
 	refuse("x", 1);
 	refuse(&head, sizeof(head));
-	refuse(&progress, sizeof(progress));
 	refuse(&progress, sizeof(progress) - 1);
-	refuse(&phase, sizeof(phase));
-	refuse(&text, sizeof(text));
-	refuse(&section, sizeof(section));
-	refuse(&error, sizeof(error));
-	refuse(&limit, sizeof(limit));
-	refuse(&id, sizeof(id));
-	refuse(&no_id, sizeof(no_id));
-	refuse(&go_id, sizeof(go_id));
-	refuse(&slash, sizeof(slash));
-	memset(endless_name.name, 'x', sizeof(endless_name.name));
-	refuse(&endless_name, sizeof(endless_name));
-	refuse(&order, sizeof(order));
 	refuse(large, sizeof(large));
 }
 
@@ -249,39 +185,18 @@ TEST(names_of_objects)
 
 TEST(store_messages)
 {
-	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
-	struct worker_store nowhere = {.head = store.head}, endless = store;
-	struct worker_request operation = store_request(), condition = operation, object = operation,
-			      no_limit = operation, no_tag = operation, line = operation;
-	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}, .etag = "\"a\""};
-	struct worker_reply error = reply, header = reply, text = reply;
 	struct worker_cancel cancel = {.head = {WORKER_CANCEL, sizeof(cancel), 7}};
 	struct worker_begun begun = {.head = {WORKER_BEGUN, sizeof(begun), 7}};
-	take(&store, sizeof(store));
-	take(&reply, sizeof(reply));
+	struct worker_request no_limit = store_request(), no_tag = no_limit, line = no_limit;
 	take(&cancel, sizeof(cancel));
 	take(&begun, sizeof(begun));
-	memset(endless.ca_file, 'x', sizeof(endless.ca_file));
-	operation.operation = WORKER_STORE_DELETE + 1;
-	condition.condition = WORKER_STORE_IF_MATCH + 1;
-	object.object = 2;
 	no_limit.ms = 0;
 	no_tag.condition = WORKER_STORE_IF_MATCH;
 	strcpy(line.etag, "\"a\"\r\nHost: x");
-	error.error = -1;
-	strcpy(header.etag, "a b");
-	memset(text.text, 'x', sizeof(text.text));
-	refuse(&nowhere, sizeof(nowhere));
-	refuse(&endless, sizeof(endless));
-	refuse(&operation, sizeof(operation));
-	refuse(&condition, sizeof(condition));
-	refuse(&object, sizeof(object));
 	refuse(&no_limit, sizeof(no_limit));
 	refuse(&no_tag, sizeof(no_tag));
 	refuse(&line, sizeof(line));
-	refuse(&error, sizeof(error));
-	refuse(&header, sizeof(header));
-	refuse(&text, sizeof(text));
+	REFUSE(worker_store, WORKER_STORE, .address = "");
 }
 
 /* A number of a message, and the highest value that is taken. */
