@@ -307,7 +307,7 @@ TEST(hostile_names_are_cheap)
 
 #ifdef HAVE_LLVM_DEMANGLE
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 enum { STACK = 4096 * 1024 };
 #else
 enum { STACK = 512 * 1024 };
