@@ -14,8 +14,6 @@
 #include "gsym/base/parallel.h"
 #include "gsym/write/writer.h"
 
-#include <pthread.h>
-
 enum {
 	/* Limits of a batch of functions: small enough for memory, large enough for several threads. */
 	BATCH_BYTES = 8 << 20,
@@ -39,8 +37,7 @@ struct writing {
 	/* the current batch */
 	size_t first, n;
 	struct gsym_func *functions;
-	int *errs;            /* one for each thread */
-	pthread_mutex_t lock; /* guards job->warnings while threads encode */
+	int *errs; /* one for each thread */
 };
 
 static struct span all_bytes(const struct object_file *object)
@@ -297,22 +294,6 @@ static int get_function(void *user, size_t index, struct gsym_func *ret)
 	return 0;
 }
 
-/* Leaves out a part of a function that the encoder refuses, as emit.c does. */
-static void leave_out(void *user, size_t index, enum info_type part)
-{
-	struct writing *w = user;
-	struct gsym_func *f = &w->functions[index];
-	struct warnings one = {.order = w->first + index};
-	if (part == InfoType_LineTable)
-		f->n_rows = 0;
-	else
-		f->n_inlines = f->n_ranges = 0;
-	warning_count_part(&one, part, f->start);
-	pthread_mutex_lock(&w->lock);
-	warnings_merge(w->job->warnings, &one);
-	pthread_mutex_unlock(&w->lock);
-}
-
 static int write_batch(struct writing *w, struct gsym_diag *diag)
 {
 	int err = 0;
@@ -331,7 +312,7 @@ static int write_batch(struct writing *w, struct gsym_diag *diag)
 	if (err)
 		diag_set(diag, err, "cannot read functions: %s", strerror(-err));
 	else
-		err = writer_add_fitting(w->writer, w->n, w->job->threads, get_function, leave_out, w, diag);
+		err = gsym_writer_add_many(w->writer, w->n, w->job->threads, get_function, w, diag);
 	for (unsigned t = 0; t < w->job->threads; t++)
 		arena_free(&w->arenas[t]);
 	object_release(w->job->object, all_bytes(w->job->object), 0, w->job->object->map_size);
@@ -397,10 +378,8 @@ static int write_all(struct writing *w, struct gsym_diag *diag)
 
 int breakpad_write(struct breakpad_job *job, struct gsym_writer *writer, struct gsym_diag *diag)
 {
-	struct writing w = {.job = job,
-			    .writer = writer,
-			    .context = {.object = job->object, .base = job->base},
-			    .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct writing w = {
+		.job = job, .writer = writer, .context = {.object = job->object, .base = job->base}};
 	int err = write_all(&w, diag);
 	for (unsigned t = 0; w.readers && t < w.job->threads; t++)
 		breakpad_reader_free(w.readers[t]);

@@ -274,6 +274,12 @@ static void leave_out(void *user, size_t index, enum info_type part)
 {
 	struct emitter *e = user;
 	struct func_record *r = &e->records->v[index];
+	static const enum warning kinds[INFO_TYPE_KNOWN] = {
+		[InfoType_LineTable] = WARN_PART_LINES,
+		[InfoType_InlineInfo] = WARN_PART_INLINES,
+		[InfoType_MergedFunctionsInfo] = WARN_PART_MERGED,
+		[InfoType_CallSiteInfo] = WARN_PART_CALLSITES,
+	};
 	struct warnings one = {.order = index};
 	if (part == InfoType_LineTable)
 		r->n_rows = 0;
@@ -283,7 +289,7 @@ static void leave_out(void *user, size_t index, enum info_type part)
 		r->n_merged = 0;
 	else
 		r->n_callsites = r->n_patterns = 0;
-	warning_count_part(&one, part, r->start);
+	warning_count(&one, kinds[part], NULL, r->start);
 	pthread_mutex_lock(&e->lock);
 	warnings_merge(e->warnings, &one);
 	pthread_mutex_unlock(&e->lock);

@@ -96,17 +96,6 @@ void warning_count(struct warnings *warnings, enum warning kind, const char *sec
 	warnings->kind[kind].off = off;
 }
 
-void warning_count_part(struct warnings *warnings, enum info_type part, uint64_t start)
-{
-	static const enum warning kinds[INFO_TYPE_KNOWN] = {
-		[InfoType_LineTable] = WARN_PART_LINES,
-		[InfoType_InlineInfo] = WARN_PART_INLINES,
-		[InfoType_MergedFunctionsInfo] = WARN_PART_MERGED,
-		[InfoType_CallSiteInfo] = WARN_PART_CALLSITES,
-	};
-	warning_count(warnings, kinds[part], NULL, start);
-}
-
 void warnings_merge(struct warnings *into, const struct warnings *from)
 {
 	for (size_t i = 0; i < WARN_COUNT; i++) {

@@ -8,8 +8,6 @@
 #ifndef CONVERT_RECORD_WARNING_H
 #define CONVERT_RECORD_WARNING_H
 
-#include "gsym/codec/format.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -108,9 +106,6 @@ struct warnings {
 };
 
 /* Counts one warning at @off of @section (a static string; NULL: @off is an address). */
-/* Counts block @part of the function at @start, which the encoder refused and which was left out. */
-void warning_count_part(struct warnings *warnings, enum info_type part, uint64_t start);
-
 void warning_count(struct warnings *warnings, enum warning kind, const char *section, uint64_t off);
 
 /* Adds the counts of @from to @into. */

@@ -29,6 +29,8 @@ NO_CALL_FILE = "inlined call dropped: no such file"
 NO_PARENT = "inlined call dropped: not within a call one level up"
 NO_CODE = "inlined call dropped: outside its function"
 TAKEN = "file or origin ignored: its number is taken"
+TOO_MANY = "function cut short: too many records"
+MOST = 4194304  # records of a function
 
 
 class Result:
@@ -285,9 +287,27 @@ def chunks(gsym):
         expect(gsym, f"{left} bytes before the end of a chunk", MODULE + ignored + rest, answers)
 
 
+def limits(gsym):
+    """What a function has beyond a limit is left out; what is before, and the functions around it, stay as they are."""
+    func = "FUNC 2000 100 0 f\n2000 1 1 1\n"
+    head, tail = MODULE + "FILE 1 a.c\nINLINE_ORIGIN 1 call\nFUNC 1000 10 0 before\n1000 10 7 1\n" + func, "FUNC 3000 10 0 after\n3000 10 9 1\n"
+    around = {0x1000: "before at a.c:7", 0x3000: "after at a.c:9"}
+    called = {**around, 0x2000: "call at a.c:1< f at a.c:5"}
+    expect(gsym, "records", head + "INLINE 0 5 1 1 2000 1\n" + "2000 1 1 1\n" * (MOST - 3) + "2010 1 3 1\n2020 1 4 1\n" + tail,
+           {**called, 0x2010: "f at a.c:3", 0x2020: "f+0x20 at ??:0"}, {OVERLAP: MOST - 3, TOO_MANY: 1})
+    expect(gsym, "ranges of a call", head + "INLINE 0 5 1 1" + " 2000 1" * (MOST - 1) + " 2010 1 2020 1\n" + tail,
+           {**called, 0x2010: "call at ??:0< f at a.c:5", 0x2020: "f+0x20 at ??:0"}, {TOO_MANY: 1})
+    # Calls that lie across many others are cut to them: so many pieces are made, of the outer ones first.
+    hosts = "INLINE 0 5 1 1" + "".join(f" {0x10000 + 4 * i:x} 2" for i in range(3000)) + "\n"
+    across = "".join(f"INLINE {depth} {depth} 1 1 10000 3000\n" for depth in range(1, 6))
+    deep = "call at ??:0< call at a.c:4< call at a.c:3< call at a.c:2< call at a.c:1< wide at a.c:5"
+    expect(gsym, "calls across many others", head + tail + "FUNC 10000 3000 0 wide\n" + hosts + across,
+           {**around, 0x10000: deep, 0x12edc: deep.replace("call at a.c:4< ", "")}, {TOO_MANY: 2, NO_PARENT: 1})
+
+
 def main():
     gsym = sys.argv[1]
-    for test in (records, paths, publics, inlines, old_inlines, parents, chunks, wrong, ids, beside_a_binary):
+    for test in (records, paths, publics, inlines, old_inlines, parents, chunks, wrong, limits, ids, beside_a_binary):
         test(gsym)
     refuse(gsym, "no function", MODULE + "FILE 1 a.c\n", "no function found")
     refuse(gsym, "another architecture", WHOLE, "architecture is x86_64, not arm", ("--arch=arm",))

@@ -168,6 +168,40 @@ def check_accounts(gsym):
            odd="too much for its size")
 
 
+def check_spent(gsym):
+    """Functions before those that use up an account are whole; those behind them lack what the account is for, and no more."""
+    n, entry_size, values = 1500, 72, b"\0"
+    names = b"\0f\0b\0honest\0" + b"n" * 20000 + b"\0"
+    paths = b"/a/b.go\0/" + b"p" * 20000 + b"\0"
+    places = {}
+    for what, added in (("file", pclntab.values([(16, 0)])), ("line", pclntab.values([(16, 7)])), ("call", pclntab.values([(8, 0), (16, -1)])),
+                        ("calls", b"\2\1\1\1" * n + b"\0"), ("files", pclntab.values([(i + 1, i) for i in range(n)])),
+                        ("lines", pclntab.values([(n, 7)]))):
+        places[what] = len(values)
+        values += added
+    whole, bare = ["b /a/b.go:7", "honest /a/b.go:7"], ["honest /a/b.go:7"]
+    # The account; the name of a function that uses it up, its values, size and number; its last byte and the next function.
+    for what, entry, size, count, wanted, behind in (
+            ("calls", (1, "file", "line", "calls"), 16, n, ["f /a/b.go:7"], bare), ("names", (12, "file", "line", ""), 16, n, [], []),
+            ("paths", (1, "files", "lines", ""), n, 1, ["f"], whole)):
+        starts = [0, *(16 + size * i for i in range(count + 1))]
+        at = 8 * len(starts) + 4 + entry_size
+        index = [word for i, start in enumerate(starts) for word in (start, at + (entry_size if 0 < i <= count else 0))] + [starts[-1] + 16]
+        more = [(5, *(places[v] for v in ("file", "line", "call"))), (entry[0], *(places.get(v, 0) for v in entry[1:]))]
+        data = costly.go_program(names, (values, places["line"], 0), index, index[-1], struct.pack("<IIII", 0, 3, 15, 1), more,
+                                 [0, *(8 + i for i in range(n - 1))], paths)
+        expect(gsym, f"spent: {what}", data, {TEXT: whole, TEXT + starts[-1] - 1: wanted, TEXT + starts[-1]: behind}, odd="too much for its size")
+
+
+def check_values(gsym):
+    """Values behind a number of more than 32 bits are lost; those before it, and other functions, stay."""
+    for what in "files", "lines", "calls":
+        table = sample()
+        at = table.bytes.index(pclntab.values(getattr(table.functions[0], what))) + 4
+        table.bytes = table.bytes[:at] + b"\xff" * 6 + table.bytes[at + 6:]
+        expect(gsym, f"damaged {what}", program(table), {address: answers()[address] for address in (TEXT, TEXT + 4, TEXT + 32)}, odd="damaged values")
+
+
 def check_lost_trees(gsym):
     """A tree that cannot be one costs the calls of its function, if most others can; if not, it is said that calls are lost."""
     for version, odd in (GO120, "tree"), (GO118, "tree"), (GO112, "tree"):
@@ -358,7 +392,7 @@ def check_programs(gsym):
 
 
 CHECKS = (check_layouts, check_places, check_high_code, check_texts, check_pe, check_nameless, check_no_tree, check_files_outside,
-          check_damage, check_lost_trees, check_accounts, check_header, check_programs)
+          check_damage, check_values, check_lost_trees, check_accounts, check_spent, check_header, check_programs)
 
 
 if __name__ == "__main__":

@@ -261,6 +261,40 @@ def check_accounts(gsym):
          "module cut short: shared parts would multiply its size: 1", kinds=2)  # functions overlap
 
 
+def check_spent(gsym):
+    """Functions before those that use up an account are whole; those behind them lack what the account is for, and no more."""
+    n, start = 2000, 0x40
+    end = start + 0x10000
+
+    def spent(what, items, own, behind, ids=(), table=b"", names=None, blocks=None, kinds=1):
+        names = names or m.Names()
+        (_, files), (a, b) = m.files(names, "/src/a.cc", "/src/b.h")
+        call = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)])
+        calls = m.inlinees((0x1000, b, 5), *((0x1001 + i, b, 6) for i in range(len(ids))))
+        parts = [(m.CHECKSUMS, files + table), m.lines(0, start, (a, [(0, 10)])), m.lines(start, end - start, *(blocks or [(a, [(0, 20)])])),
+                 m.lines(end, 0x40, (a, [(0, 10)])), calls]
+        symbols = [m.proc("first", 0, start, call), m.proc("f", start, end - start, *items), m.proc("last", end, 0x40, call)]
+        made = m.Pdb([m.Module("/src/a.obj", symbols, parts, contribution=(1, 0, end + 0x40))], names, [], [m.func_id("tiny"), *ids],
+                     sections=[m.Section(".text", TEXT, 0x40000)])
+        told(gsym, f"spent: {what}", made, {TEXT + 4: ["tiny /src/b.h:5", "first /src/a.cc:10"], **own, TEXT + end + 4: behind},
+             "module cut short: shared parts would multiply its size: 1", kinds)
+
+    whole = ["tiny /src/b.h:5", "last /src/a.cc:10"]
+    # Lines stay those of what was called.
+    deep = [m.site(0x1000, [(m.DELTA, 2000 * i + 1), (m.LENGTH, 1), *[(m.DELTA, 2), (m.LENGTH, 1)] * 999]) for i in range(20)]
+    for _ in range(900):
+        deep = [m.site(0x1000, [(m.DELTA, 0), (m.LENGTH, end - start)], *deep)]
+    spent("calls", deep, {TEXT + start: ["f /src/b.h:5"]}, ["last /src/a.cc:10"])
+    sites = [m.site(0x1002 + i, [(m.DELTA, 4 * i), (m.LENGTH, 4)]) for i in range(n)]
+    spent("names", sites, {TEXT + start + 4 * n - 1: [" /src/b.h:6", "f /src/a.cc:20"]}, whole,
+          [m.string_id("s" * 8 * n), *(m.func_id(f"g{i}", 0x1001) for i in range(n))], kinds=3)  # calls without a name, strings of the file
+    names = m.Names()
+    at = names.add("/" + "n" * 8 * n)
+    # Lines are read before calls, whose file is a new one.
+    spent("paths", [], {TEXT + 4: ["tiny", "first /src/a.cc:10"], TEXT + start + 4 * n - 1: ["f"]}, ["tiny", "last /src/a.cc:10"], names=names,
+          table=b"".join(m.files(at + i, "", checksum=b"")[0][1] for i in range(n)), blocks=[(48 + 8 * i, [(4 * i, i + 1)]) for i in range(n)], kinds=2)
+
+
 def check_apart(gsym):
     """A part of a call in code apart from its function is left out; those in it stay."""
     site = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4), (m.BASE, 1), (m.DELTA, 4), (m.LENGTH, 4)])
@@ -609,7 +643,7 @@ def check_refused(gsym):
 
 CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
           check_managed, check_parts, check_entries, check_publics,
-          check_joined, check_counted, check_cut, check_depth, check_apart, check_accounts, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
+          check_joined, check_counted, check_cut, check_depth, check_apart, check_accounts, check_spent, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 
 

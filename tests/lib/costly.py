@@ -191,18 +191,22 @@ def shared_names(n):
     return code(layout(sections, 62))
 
 
-def go_program(names, values, entries, end, trees=b"\0"):
-    """A program with Go's function table whose functions share one entry, which follows their table."""
+def go_program(names, values, entries, end, trees=b"\0", more=(), files=(0,), paths=b"/a/b.go\0"):
+    """
+    A program with Go's function table whose functions share one entry, which follows their table, or use one of @more after it:
+    the offsets of name, files, lines and calls. @files: the offsets of paths.
+    """
     t = pclntab.Table(pclntab.GO120, [], [], pclntab.TEXT + end)
     index = t.u32(*entries)
-    entry = t.u32(0, 1, 0, 0, 0, 1, values[1], 3, 0, 1) + bytes(3) + b"\4" + t.u32(0, 0, values[2]) + t.u32(-1, -1, -1, 0)
+    for name, *places, calls in ((1, 1, *values[1:]), *more):
+        index += t.u32(0, name, 0, 0, 0, *places, 3, 0, 1) + bytes(3) + b"\4" + t.u32(0, 0, calls) + t.u32(-1, -1, -1, 0)
     parts, places = b"", []
-    for part in (names, t.u32(0), b"/a/b.go\0", values[0], index + entry):
+    for part in (names, t.u32(*files), paths, values[0], index):
         parts += bytes(-len(parts) % 8)
         places.append(72 + len(parts))
         parts += part
     t.names_off, t.trees = places[0], trees
-    t.bytes = t.u32(pclntab.MAGIC[t.version]) + bytes([0, 0, 1, 8]) + t.words(len(entries) // 2, 1, pclntab.TEXT, *places) + parts
+    t.bytes = t.u32(pclntab.MAGIC[t.version]) + bytes([0, 0, 1, 8]) + t.words(len(entries) // 2, len(files), pclntab.TEXT, *places) + parts
     return pclntab.program(t)
 
 

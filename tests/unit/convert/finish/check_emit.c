@@ -150,14 +150,24 @@ TEST_OF(a_version_that_was_asked_for_stays, struct fixture, f)
 	gsym_writer_free(w);
 }
 
-/* What the encoder refuses in two functions costs these parts, and nothing else. */
+/* What the encoder refuses in a few functions costs these parts, and nothing else. */
 TEST_OF(parts_that_break_a_rule_are_left_out, struct fixture, f)
 {
 	struct gsym_range outside = {8, 9};
 	const struct gsym_inline call = {.name = f->records.v[0].name, .depth = 1, .n_ranges = 1};
 	struct gsym_inline calls[] = {call, call};
 	struct gsym_row descend[] = {{8, 0, 1}, {4, 0, 2}};
+	struct func_record apart[] = {f->records.v[50], f->records.v[51]}, whole[] = {f->records.v[60]};
+	struct gsym_callsite past = {.return_off = 4, .first_pattern = 1, .n_patterns = 1},
+			     site = {.return_off = 4};
 	struct gsym_writer *w = new_writer(1);
+	f->records.v[50].merged = apart; /* the second has another range */
+	f->records.v[50].n_merged = 2;
+	f->records.v[60].merged = whole;
+	f->records.v[60].n_merged = 1;
+	f->records.v[70].callsites = &past;
+	f->records.v[80].callsites = &site;
+	f->records.v[70].n_callsites = f->records.v[80].n_callsites = 1;
 	f->records.v[2].rows = descend;
 	f->records.v[2].n_rows = 2;
 	f->records.v[299].inlines = &calls[0];
@@ -171,6 +181,10 @@ TEST_OF(parts_that_break_a_rule_are_left_out, struct fixture, f)
 	assert_int_equal(f->warnings.kind[WARN_PART_LINES].off, 0x1020);
 	assert_int_equal(f->warnings.kind[WARN_PART_INLINES].count, 2);
 	assert_int_equal(f->warnings.kind[WARN_PART_INLINES].off, f->records.v[299].start);
+	assert_int_equal(f->warnings.kind[WARN_PART_MERGED].count, 1);
+	assert_int_equal(f->warnings.kind[WARN_PART_MERGED].off, f->records.v[50].start);
+	assert_int_equal(f->warnings.kind[WARN_PART_CALLSITES].count, 1);
+	assert_int_equal(f->warnings.kind[WARN_PART_CALLSITES].off, f->records.v[70].start);
 
 	struct gsym_reader *reader;
 	struct gsym_decoder *d = gsym_decoder_new();
@@ -180,6 +194,8 @@ TEST_OF(parts_that_break_a_rule_are_left_out, struct fixture, f)
 		assert_int_equal(gsym_reader_function(reader, i, d, &func, NULL), 0);
 		assert_int_equal(func.n_rows, i != 2);
 		assert_int_equal(func.n_inlines, 0);
+		assert_int_equal(func.n_merged, i == 60);
+		assert_int_equal(func.n_callsites, i == 80);
 	}
 	gsym_decoder_free(d);
 	gsym_reader_close(reader);
