@@ -5,9 +5,12 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import stat
+import subprocess
+import sys
 import threading
 import time
 
@@ -469,6 +472,42 @@ class BatchTest(MountTest):
                 interrupting.join(mount_harness.LIMIT)
                 signal.signal(signal.SIGALRM, old)
             gate.open()
+            self.assertEqual(q.read(), self.record(self.start) + "\n")
+
+    def test_reader_that_goes_away(self):
+        """A client dies, or closes the handle, while a read of it waits: nothing of it stays, and others get their answers."""
+        gate = Gate(self)
+        gate.shut()
+        daemon = self.mount("worker=" + gate.worker)
+        daemon.wait_scanned()
+        script = "import os, sys, threading\nfd = os.open(sys.argv[1], os.O_RDWR)\nos.write(fd, sys.argv[2].encode())\n" \
+                 "reading = threading.Thread(target=lambda: print(os.read(fd, 1000).decode(), end='', flush=True))\n" \
+                 "reading.start()\nsys.stdin.readline()\nos.close(fd)\nprint('closed', flush=True)\nreading.join()"
+        path = os.path.join(self.mnt, self.id, "q")
+
+        def begin():
+            child = subprocess.Popen([sys.executable, "-c", script, path, "%x\n" % self.start], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+            self.processes.append(child)
+            return child
+
+        def open_files():
+            return re.search(r"(?m)^gsymfs_open_files\{.*\} (\d+)$", self.read("metrics"))[1]
+        before = open_files()
+        dies, closes = begin(), begin()
+        daemon.wait_calls(self.id, 2)
+        dies.kill()
+        dies.wait(mount_harness.LIMIT)
+        wait_until(lambda: ", 1 calls wait" in daemon.state(), "the end of the call of the client that died")
+        closes.stdin.write("\n")
+        closes.stdin.flush()
+        self.assertEqual(closes.stdout.readline(), "closed\n")
+        daemon.wait_calls(self.id, 1)  # the read goes on: the kernel has the file until then
+        gate.open()
+        self.assertEqual(closes.communicate(timeout=mount_harness.LIMIT)[0], self.record(self.start) + "\n")
+        wait_until(lambda: open_files() == before, "all files closed")
+        with self.q(self.id, "q") as q:
+            q.write("%x\n" % self.start)
             self.assertEqual(q.read(), self.record(self.start) + "\n")
 
     def test_images_are_converted_side_by_side(self):

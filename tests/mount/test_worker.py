@@ -5,7 +5,9 @@ import concurrent.futures
 import errno
 import os
 import re
+import shutil
 import signal
+import subprocess
 import unittest
 
 import mount_harness
@@ -38,6 +40,35 @@ class WorkerTest(MountTest):
             if name.endswith(".failed"):
                 os.unlink(os.path.join(self.cache, name))
         return status
+
+    def test_where_it_is_searched(self):
+        """Beside the daemon, in ../bin, in ../libexec/gsymfs, in ../cli: the first that can be executed; or none."""
+        places = ["gsym", "../bin/gsym", "../libexec/gsymfs/gsym", "../cli/gsym"]
+        for i in range(len(places) + 1):
+            home = os.path.join(self.dir, "home%d" % i, "sbin")
+            os.makedirs(home)
+            daemon = shutil.copy(mount_harness.GSYMFS, home)
+            for at, place in enumerate(places):
+                path = os.path.normpath(os.path.join(home, place))
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                if at < i:
+                    os.mknod(path, 0o644)  # cannot be executed, which is passed by
+                else:
+                    os.symlink(os.path.realpath(GSYM) if at == i else "/bin/true", path)
+            command = [daemon, "-f", "-o", "cache=" + self.cache, self.source, self.mnt]
+            if i == len(places):
+                done = run(*command, check=False)
+                self.assertIn(b"cannot find the gsym program 'gsym': set -o worker=PATH", done.stderr + done.stdout)
+                continue
+            log = os.path.join(self.dir, "log%d" % i)
+            with open(log, "wb") as out:
+                process = subprocess.Popen(command, stdout=out, stderr=out)
+            self.processes.append(process)
+            wait_until(lambda: process.poll() is not None or b"scan: " in mount_harness.contents(log), "the scan")
+            self.assertIsNone(process.poll(), mount_harness.contents(log))
+            self.assertIn(self.id, os.listdir(self.mnt))
+            process.terminate()
+            process.wait(mount_harness.LIMIT)
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_worker_is_named(self):

@@ -17,6 +17,7 @@
 #include "gsym/base/vec.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/temp_directory.h"
+#include "tests/unit/wrap_malloc.h"
 
 static struct gsymfs fs;
 static struct gsym_diag diag;
@@ -93,16 +94,20 @@ static int prepare(void)
 	return setup_prepare(&fs, &diag);
 }
 
-/* Fails with @err and a message that contains @text. The next one begins anew, with the same options. */
-static void refuses(int err, const char *text)
+/* It failed with @err and a message that contains @text. The next one begins anew, with the same options. */
+static void refused(int got, int err, const char *text)
 {
-	int got = prepare();
 	if (got != err || !strstr(diag.text, text))
 		fail_msg("%d, not %d, '%s' of '%s'", got, err, text, diag.text);
 	struct options kept = fs.options;
 	setup_clear();
 	setup_begin();
 	fs.options = kept;
+}
+
+static void refuses(int err, const char *text)
+{
+	refused(prepare(), err, text);
 }
 
 static void give(char *const *operands, size_t n)
@@ -343,6 +348,28 @@ TEST(bad_worker)
 		fs.options.worker = (char *)rows[i].worker;
 		refuses(rows[i].err, rows[i].text);
 	}
+}
+
+/* Each allocation fails in turn: that is said, and nothing is left open. */
+TEST(without_memory)
+{
+	char text[300];
+	int err = -ENOMEM;
+	long n = 0;
+	snprintf(text, sizeof(text), "%s:%s", new_dir("a"), new_dir("b"));
+	GIVE(text);
+	fs.options.debug_dirs = (char *)"/usr/lib/debug";
+	fs.options.debuginfod = true;
+	for (; err; n++) {
+		allowed = n;
+		err = prepare();
+		allowed = -1;
+		assert_true(n < 200);
+		if (err)
+			refused(err, err == -ECHILD ? -ECHILD : -ENOMEM,
+				"memory"); /* -ECHILD: of the worker */
+	}
+	assert_true(n > 5);
 }
 
 EACH_TEST(set_up, tear_down)

@@ -140,6 +140,34 @@ static int load(void)
 	return err;
 }
 
+/* The functions are counted once for each file: it is not read again. */
+TEST(functions)
+{
+	struct cache_count count = {0};
+	assert_false(cache_functions(&cache, &key, &count));
+	for (int alone = 1; alone >= 0; alone--) { /* one file in the place of another */
+		publish(alone);
+		assert_true(cache_functions(&cache, &key, &count));
+		assert_int_equal(count.functions, 1);
+		assert_true(count.ino == stat_of(entry(alone)).st_ino);
+		if (alone)
+			cache_forget(&cache, &key);
+	}
+	int fd = openat(cache.dir, entry(false), O_WRONLY | O_CLOEXEC);
+	assert_int_equal(ftruncate(fd, 3), 0);
+	close(fd);
+	count.functions = 7;
+	assert_true(cache_functions(&cache, &key, &count));
+	assert_int_equal(count.functions, 7);
+	/* It is damaged, as any other count finds. */
+	count.ino = 0;
+	assert_false(cache_functions(&cache, &key, &count));
+	assert_int_equal(count.ino, 0);
+	cache_forget(&cache, &key);
+	count.ino = 1;
+	assert_false(cache_functions(&cache, &key, &count));
+}
+
 /* Under either name, of which the one with its neighbours goes first. */
 TEST(names)
 {
