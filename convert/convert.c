@@ -289,7 +289,7 @@ static int merge_modules(struct conversion *c, struct convert_summary *summary)
 	const struct unit_result *results = codeview_results(c->codeview, &n);
 	int err = conversion_merge_results(c, results, n, &counted);
 	if (!err)
-		err = codeview_settle(c->codeview, &c->records, first);
+		err = codeview_settle(c->codeview, &c->pool, &c->records, first);
 	warnings_merge(&c->warnings, codeview_warnings(c->codeview));
 	summary->modules = counted.units;
 	for (size_t i = first; i < c->records.n; i++)

@@ -124,6 +124,8 @@ static size_t shown_size(struct text_buf *out, const struct symbol_answer *answe
 						     answer->options->dialect == DIALECT_BINUTILS);
 	size_t size = strlen(stored), clone = size_without_clone(stored);
 	size_t version = size_without_version(stored);
+	if (*stored == '?')
+		return size; /* Microsoft's, where "@" ends identifiers */
 	if (from_debug)
 		return clone < version ? clone : version;
 	return version < size && !has_versions(out, answer->module) ? version : size;

@@ -199,25 +199,54 @@ static int sort_functions(const record_vec *records, size_t first, struct keyed 
 	return radix_sort(v, n);
 }
 
+/*
+ * Gives a function the name of the last public symbol at its start, as llvm-symbolizer does: a linkage name,
+ * which has what that of the record lacks, the parameters.
+ */
+static int take_public_name(const struct codeview *cv, struct pool *pool, struct func_record *function)
+{
+	const symbol_vec *symbols = cv->source.symbols;
+	uint64_t start = function->start;
+	size_t end = PARTITION_POINT(0, symbols->n, mid, symbols->v[mid].addr <= start);
+	if (!end || symbols->v[end - 1].addr != start || symbols->v[end - 1].label)
+		return 0;
+	uint32_t name;
+	struct pool_string text = pool_string_of(symbols->v[end - 1].name, strlen(symbols->v[end - 1].name));
+	if (pool_add_string(pool, &text, &name))
+		return -ENOMEM;
+	if (name)
+		function->name = name; /* else it exceeds the pool's limit */
+	return 0;
+}
+
 static uint32_t name_at(const record_vec *records, const struct keyed *named, size_t n, uint64_t addr)
 {
 	size_t i = PARTITION_POINT(0, n, mid, named[mid].key < addr);
 	return i < n && named[i].key == addr ? records->v[named[i].index].name : NO_STRING;
 }
 
-int codeview_settle(const struct codeview *cv, record_vec *records, size_t first)
+int codeview_settle(const struct codeview *cv, struct pool *pool, record_vec *records, size_t first)
 {
 	size_t n;
 	CLEANUP(freep) struct keyed *v = malloc((records->n - first + 1) * sizeof(*v));
 	int err = v && records->n <= UINT32_MAX ? sort_functions(records, first, v, &n) : -ENOMEM;
 	if (err)
 		return err;
-	/* The linker folds functions into one range: the first represents them all. */
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && v[end].key == v[i].key;)
-			end++;
-		records->v[v[i].index].represents = end - i > 1;
+	/*
+	 * The linker folds functions into one range: the first represents them all. Others keep the names of
+	 * their records, since nothing tells which public symbol is whose, unless they are copies of it.
+	 */
+	for (size_t i = 0, end; i < n && !err; i = end) {
+		struct func_record *function = &records->v[v[i].index];
+		uint32_t own = function->name;
+		err = take_public_name(cv, pool, function);
+		for (end = i + 1; end < n && v[end].key == v[i].key; end++)
+			if (own != NO_STRING && records->v[v[end].index].name == own)
+				records->v[v[end].index].name = function->name;
+		function->represents = end - i > 1;
 	}
+	if (err)
+		return err;
 	/* Keep the first function at each start that has a name. */
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
@@ -228,9 +257,11 @@ int codeview_settle(const struct codeview *cv, record_vec *records, size_t first
 	size_t base = first;
 	for (size_t i = 0; i < cv->n_modules; i++) {
 		const struct cv_module_result *m = &cv->modules[i];
-		for (uint32_t k = 0; k < m->n_branches; k++)
-			records->v[base + m->branches[k].record].name =
-				name_at(records, v, n, m->branches[k].target);
+		for (uint32_t k = 0; k < m->n_branches; k++) {
+			uint32_t name = name_at(records, v, n, m->branches[k].target);
+			if (name != NO_STRING)
+				records->v[base + m->branches[k].record].name = name;
+		}
 		base += m->unit.err ? 0 : m->unit.n_records;
 	}
 	return 0;

@@ -17,7 +17,7 @@ struct codeview_job {
 	uint64_t base;                 /* is added to relative virtual addresses */
 	const range_vec *text;         /* code; empty: not known */
 	const record_vec *known;       /* records of DWARF, which win */
-	const symbol_vec *symbols;     /* functions that may have nothing but lines here */
+	const symbol_vec *symbols;     /* they name functions, and may have nothing but lines here */
 	unsigned threads;
 	/* Called from time to time on the calling thread; non-zero stops with -ECANCELED. */
 	int (*progress)(void *user, uint64_t done, uint64_t total);
@@ -34,16 +34,17 @@ void codeview_free(struct codeview *cv);
 const struct unit_result *codeview_results(const struct codeview *cv, size_t *ret_n);
 
 /*
- * Names thunks and separated parts by the functions they belong to, and chooses which of several folded
- * functions represents them: the first.
+ * Names functions by the symbols at their starts, and thunks and separated parts by the functions they belong
+ * to, and chooses which of several folded functions represents them: the first.
  *
  * @cv:      whose results were merged
+ * @pool:    names of @records
  * @records: all records
  * @first:   the first of them that was merged from @cv
  *
  * 0 or -ENOMEM.
  */
-int codeview_settle(const struct codeview *cv, record_vec *records, size_t first);
+int codeview_settle(const struct codeview *cv, struct pool *pool, record_vec *records, size_t first);
 
 const struct warnings *codeview_warnings(const struct codeview *cv);
 

@@ -76,13 +76,13 @@ static int address_of(struct cv_module_reader *r, uint64_t place, uint64_t *ret)
 	return err;
 }
 
-/* Names @out, or lists what will name it. */
+/* Names @out by the function whose code it is, and lists it if it will be called as the one at @target. */
 static int name_record(struct cv_module_reader *r, struct func_record *out, uint64_t target)
 {
 	const struct cv_function *f = &r->function;
-	if (f->name)
-		return add_string(r, f->name, f->name_size, &out->name);
-	out->name = NO_STRING;
+	int err = f->name && out->name == NO_STRING ? add_string(r, f->name, f->name_size, &out->name) : 0;
+	if (err || out->start == target)
+		return err;
 	return vec_push(&r->branches, (struct cv_branch){(uint32_t)r->records.n, target});
 }
 
@@ -100,7 +100,7 @@ static int add_record(struct cv_module_reader *r, const struct pdb_piece *pieces
 				  .spelled = true};
 	if (!budget_memory(&r->budget, ACCOUNT_RECORDS, sizeof(out)))
 		return 0;
-	int err = string == NO_STRING ? name_record(r, &out, target) : 0;
+	int err = name_record(r, &out, target);
 	if (!err && r->function.has_lines)
 		err = cv_sites_write(&r->sites, pieces, n, &r->arena, &r->budget, &out);
 	return err ? err : vec_push(&r->records, out);
@@ -183,13 +183,14 @@ static int read_lines(struct cv_module_reader *r, const struct cv_function *f)
 static int finish_function(struct cv_module_reader *r)
 {
 	const struct cv_function *f = &r->function;
-	uint64_t entry, target = 0;
+	uint64_t entry, target;
 	if (!r->open)
 		return 0;
 	r->open = false;
 	if (!budget_work(&r->budget, ACCOUNT_RECORDS, RANGE_STEPS))
 		return 0;
 	int err = address_of(r, f->place, &entry);
+	target = entry;
 	if (!err && !f->name)
 		err = address_of(r, f->target, &target);
 	if (!err)

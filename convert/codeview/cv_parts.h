@@ -260,7 +260,7 @@ struct cv_source {
 	struct span strings;    /* of files, in it */
 };
 
-/* A record that is called as the function at @target: a thunk, or a separated part. */
+/* A record that is called as the function at @target, if there is one: a thunk, or a part elsewhere. */
 struct cv_branch {
 	uint32_t record; /* of the module */
 	uint64_t target;

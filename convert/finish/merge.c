@@ -1,10 +1,10 @@
 /*
  * merge.c - merging functions of one range (identical code folding).
  *
- * Sorted records of one range are neighbours. In each group the richest DWARF function becomes the holder;
- * every other DWARF function, and every folded one that a symbol confirms, is appended to its list unless a
- * copy is there already. Copies are compared pairwise, so groups are limited to BODIES_MAX, and comparisons
- * with symbols have a budget for the whole file.
+ * Sorted records of one range are neighbours. In each group the richest DWARF function becomes the holder, of
+ * a PDB file the one that represents the others; every other DWARF function, and every folded one that a
+ * symbol confirms, is appended to its list unless a copy is there already. Copies are compared pairwise, so
+ * groups are limited to BODIES_MAX, and comparisons with symbols have a budget for the whole file.
  */
 #include "convert/finish/finalize.h"
 #include "convert/record/name_match.h"
@@ -52,13 +52,18 @@ static bool is_confirmed(struct merge *m, const struct func_record *v, size_t fi
 	return false;
 }
 
-/* The richest DWARF function of one range, the first of equals. Records are sorted by richness. */
+/*
+ * The function of one range that represents the others, else the richest DWARF function, the first of equals.
+ * Records are sorted by richness.
+ */
 static size_t find_holder(const struct func_record *v, size_t first, size_t end)
 {
 	size_t holder = end;
 	for (size_t i = end; i-- > first;) {
 		if (v[i].kind != RECORD_DWARF || !is_body(&v[i]))
 			continue;
+		if (v[i].represents)
+			return i;
 		bool equal = holder < end && v[i].n_inlines == v[holder].n_inlines &&
 			     v[i].n_rows == v[holder].n_rows && v[i].n_callsites == v[holder].n_callsites;
 		if (holder == end || equal)

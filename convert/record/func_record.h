@@ -37,7 +37,7 @@ struct func_record {
 	uint32_t bare;       /* the unqualified name if name is qualified, else NO_STRING */
 	uint8_t kind;        /* enum record_kind */
 	bool linkage;        /* name is a linkage name */
-	bool spelled;        /* RECORD_DWARF: name is as debug data spells it, and that of no symbol */
+	bool spelled;        /* RECORD_DWARF: name is final, and that of no other symbol */
 	bool inferred;       /* RECORD_SYMBOL: its end is inferred */
 	bool marker;         /* RECORD_LABEL that is dropped unless a row begins there */
 	bool assembly;       /* RECORD_DWARF: a label of assembly code, which may have aliases */

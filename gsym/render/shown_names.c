@@ -31,11 +31,12 @@ static bool limit_is_reached(const struct shown_limit *limit)
 	return limit->is_reached && limit->is_reached(limit->user);
 }
 
-/* The size of a name without the version of its symbol: "f@V1", "f@@V1", but all of "f@plt" and "_f@4". */
+/* The size of a name without the version of its symbol: "f@V1", "f@@V1", but all of "f@plt", "_f@4" and
+ * Microsoft's "?f@@YAXXZ". */
 static size_t size_without_version(const char *stored, size_t size)
 {
 	const char *at = strchr(stored, '@'), *version = at ? at + strspn(at, "@") : NULL;
-	return at && at > stored && *version && !(*version >= '0' && *version <= '9') &&
+	return at && at > stored && *stored != '?' && *version && !(*version >= '0' && *version <= '9') &&
 			       strcmp(at, "@plt") != 0
 		       ? (size_t)(at - stored)
 		       : size;

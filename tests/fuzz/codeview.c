@@ -47,7 +47,9 @@ static void check_results(const struct codeview *cv, record_vec *all)
 			check_record(&results[i].records[k], &results[i]);
 			expect(!vec_push(all, results[i].records[k]));
 		}
-	expect(!codeview_settle(cv, all, 0));
+	struct pool pool;
+	expect(!pool_init(&pool) && !codeview_settle(cv, &pool, all, 0));
+	pool_deinit(&pool);
 }
 
 static void read_modules(const struct object_file *object)

@@ -32,6 +32,11 @@ def image_base(program):
     return struct.unpack_from("<Q" if wide else "<I", data, at + (48 if wide else 52))[0]
 
 
+def machine(program):
+    data = program.read_bytes()
+    return struct.unpack_from("<H", data, struct.unpack_from("<I", data, 0x3c)[0] + 4)[0]
+
+
 def guid_at(program):
     """Where the GUID of a program's CodeView record is in the file."""
     return program.read_bytes().index(b"RSDS") + 4
@@ -58,11 +63,13 @@ def compare_symbolizer(what, dump, addresses, program):
             failures.append(f"{what}: llvm-symbolizer at {rva:#x}: {peer}, not {expected}")
 
 
-def compare_gsym(what, gsym, dump, addresses, out, base):
+def compare_gsym(what, gsym, dump, addresses, out, base, i386):
+    """The frames of the dump, where a function has the name that its public has."""
     answers = frames.gsym(gsym, out, [base + rva for rva in addresses])
     differ = []
     for rva, answer in zip(addresses, answers):
-        expected = [dump.frames(p, rva) for p in dump.procs_at(rva)]
+        expected = [[*frames[:-1], frames[-1]._replace(name=name)] for frames, names in
+                    ((dump.frames(p, rva), dump.linkage_names(p, i386)) for p in dump.procs_at(rva)) for name in names]
         if not expected:
             continue
         totals["gsym compared"] += 1
@@ -92,14 +99,14 @@ def check_program(gsym, what, program, pdb):
         failures.append(f"{what}: the dump has {len(dump.procs)} functions, {len(addresses)} addresses, unknown {dump.unknown[:2]}")
         return
     compare_symbolizer(what, dump, addresses, program)
-    base = image_base(program)
+    base, i386 = image_base(program), machine(program) == 0x14c
     for path, add in ((program, base), (pdb, 0)):
         out = program.with_name("out.gsym")
         done = convert(gsym, path, out)
         if done.returncode:
             failures.append(f"{what}: {path.name}: exit {done.returncode}: {done.stderr}")
             continue
-        compare_gsym(f"{what}: {path.name}", gsym, dump, addresses, out, add)
+        compare_gsym(f"{what}: {path.name}", gsym, dump, addresses, out, add, i386)
         verified = subprocess.run([gsym, "verify", str(out)], capture_output=True, text=True, timeout=600)
         if verified.returncode:
             failures.append(f"{what}: {path.name}: gsym verify: {verified.stdout}{verified.stderr}")
@@ -136,7 +143,7 @@ def check_finding(gsym, found, directory):
     dump = pdbutil.Dump(pdb)
     proc = next(p for p in dump.procs if p.name == "chosen")
     address = image_base(program) + proc.rva
-    full = str(dump.frames(proc, proc.rva)[0])
+    full = str(dump.frames(proc, proc.rva)[0]._replace(name="?chosen@@YAHH@Z"))
     out = directory / "out.gsym"
     place = directory / "elsewhere"
 

@@ -335,18 +335,18 @@ def check_omap(gsym):
         made.omap_from = pairs
         made.omap_to = sorted((to, source) for source, to in pairs if to)
         expect(gsym, f"OMAP: {what}", made, expected, judge=False)
-    moved("in one piece", [(0x1000, 0x3000)], {0x3000: ["main /src/a.cc:10"], 0x303f: ["main /src/a.cc:12"], 0x3040: ["second /src/a.cc:20"],
-                                               0x305f: ["second /src/a.cc:20"], 0x1000: []})
+    moved("in one piece", [(0x1000, 0x3000)], {0x3000: ["main /src/a.cc:10"], 0x303f: ["main /src/a.cc:12"], 0x3040: ["?second@@YAXXZ /src/a.cc:20"],
+                                               0x305f: ["?second@@YAXXZ /src/a.cc:20"], 0x1000: []})
     moved("functions exchanged", [(0x1000, 0x3020), (0x1040, 0x3000), (0x1060, 0x3060)],
-          {0x3000: ["second /src/a.cc:20"], 0x301f: ["second /src/a.cc:20"], 0x3020: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"],
+          {0x3000: ["?second@@YAXXZ /src/a.cc:20"], 0x301f: ["?second@@YAXXZ /src/a.cc:20"], 0x3020: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"],
            0x305f: ["main /src/a.cc:12"], 0x3060: ["third"]})
     moved("a function in pieces", [(0x1000, 0x3000), (0x1010, 0x3800), (0x1020, 0x3010), (0x1040, 0x3100)],
           {0x3000: ["main /src/a.cc:10"], 0x300f: ["main /src/a.cc:10"], 0x3010: ["main /src/a.cc:12"], 0x302f: ["main /src/a.cc:12"],
-           0x3800: ["main /src/a.cc:11"], 0x380f: ["main /src/a.cc:11"], 0x3100: ["second /src/a.cc:20"]})
+           0x3800: ["main /src/a.cc:11"], 0x380f: ["main /src/a.cc:11"], 0x3100: ["?second@@YAXXZ /src/a.cc:20"]})
     moved("a piece removed", [(0x1000, 0x3000), (0x1010, 0), (0x1020, 0x3010), (0x1040, 0x3100)],
           {0x3000: ["main /src/a.cc:10"], 0x300f: ["main /src/a.cc:10"], 0x3010: ["main /src/a.cc:12"], 0x302f: ["main /src/a.cc:12"]})
     moved("bytes put in between", [(0x1000, 0x3000), (0x1010, 0x3030), (0x1040, 0x3100)],
-          {0x300f: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"], 0x305f: ["main /src/a.cc:12"], 0x3100: ["second /src/a.cc:20"]})
+          {0x300f: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"], 0x305f: ["main /src/a.cc:12"], 0x3100: ["?second@@YAXXZ /src/a.cc:20"]})
 
 
 def check_omap_added(gsym):
@@ -355,7 +355,7 @@ def check_omap_added(gsym):
             (0x3078, 0x80000000), (0x3080, 0x1038), (0x3090, 0)]
     there = [(0x1000, 0x3000), (0x1010, 0x3015), (0x1020, 0x3025), (0x1040, 0x3050), (0x1060, 0x30a0), (0x1070, 0)]
     main = [f"main /src/a.cc:{n}" for n in (10, 11, 12)]
-    second = "second /src/a.cc:20"
+    second = "?second@@YAXXZ /src/a.cc:20"
     expected = {0x3000: main[0], 0x300f: main[0], 0x3010: main[1], 0x3014: main[1], 0x3015: main[1], 0x3024: main[1], 0x3025: main[2],
                 0x3044: main[2], 0x3045: None, 0x304f: None, 0x3050: second, 0x306f: second, 0x3070: main[1], 0x3077: main[1], 0x3078: None,
                 0x3080: main[2], 0x3087: main[2], 0x3088: second, 0x308f: second, 0x3090: None, 0x1000: None}
@@ -379,8 +379,8 @@ def check_omap_joined(gsym):
     made = program([m.proc("main", 0, 0x40, m.site(0x1000, [(m.DELTA, 0x14), (m.LENGTH, 8)]))], [m.inlinees((0x1000, B, 5))], [m.func_id("tiny")],
                    omap_to=back, omap_from=[(0x1000 + 4 * i, 0x3004 + 8 * i) for i in range(n)], publics=[("_main", 0)],
                    sections=[m.Section(".text", 0x3000, 0x1000)], original=[m.Section(".text", 0x1000, 0x1000)])
-    lines = [[f"main /src/a.cc:{10 + min(i // 4, 2)}"] for i in range(n)]
-    lines[5:7] = [["tiny /src/b.h:5", "main /src/a.cc:11"]] * 2
+    lines = [[f"_main /src/a.cc:{10 + min(i // 4, 2)}"] for i in range(n)]
+    lines[5:7] = [["tiny /src/b.h:5", "_main /src/a.cc:11"]] * 2
     expect(gsym, "OMAP: code between", made, {0x3000 + 8 * i + at: lines[i] for i in range(n) for at in (0, 3, 4, 7)}, judge=False)
     with tempfile.TemporaryDirectory() as directory:
         path = pathlib.Path(directory, "x.pdb")
@@ -440,7 +440,24 @@ def check_publics(gsym):
     expect(gsym, "publics only", m.Pdb([], publics=names, types=[]),
            {0x1000: ["first"], 0x103f: ["first"], 0x1040: ["?second@@YAXXZ"], 0x1ff0: ["last"], 0x1fff: ["last"]}, judge=False)
     made = program(publics=[("_main", 0), ("after", 0x40)])
-    expect(gsym, "publics beside a function", made, {0x1000: ["main /src/a.cc:10"], 0x1040: ["after"]}, judge=False)
+    expect(gsym, "publics beside a function", made, {0x1000: ["_main /src/a.cc:10"], 0x103f: ["_main /src/a.cc:12"], 0x1040: ["after"]}, judge=False)
+
+
+def check_public_names(gsym):
+    """Functions are called as the last public at their start, and thunks and parts as their functions; folded ones keep their own names."""
+    folded = m.Module("/src/b.obj", [m.proc("folded", 0, 0x40), m.proc("ns::f", 0, 0x40), m.trampoline(0x90, 5, 0x40)], contribution=(1, 0x90, 5))
+    made = program([m.proc("ns::f", 0, 0x40), m.proc("g", 0x40, 0x10), m.proc("own", 0x50, 0x10), m.sepcode(0x100, 0x20, 0)], more=[folded],
+                   publics=[("?a@@YAXXZ", 0), ("?f@ns@@YAXXZ", 0), ("?g@@YAXXZ", 0x40), ("label", 0x50, 1, 0), ("?inside@@YAXXZ", 0x58)])
+    frames = {0x1000: ["?f@ns@@YAXXZ /src/a.cc:10"], 0x103f: ["?f@ns@@YAXXZ /src/a.cc:12"], 0x1040: ["?g@@YAXXZ"], 0x1050: ["own"],
+              0x1090: ["?g@@YAXXZ"], 0x1100: ["?f@ns@@YAXXZ"]}
+    expect(gsym, "publics of functions", made, frames, judge=False)
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.pdb")
+        path.write_bytes(made.file())
+        convert(gsym, path, f"{path}.gsym", "--merged-functions")
+        told = peers.run([gsym, "lookup", "--merged-functions", "--no-demangle", f"{path}.gsym", "0x1000"])
+        if [told.count(name) for name in ("?f@ns@@YAXXZ", "folded", "ns::f")] != [1, 1, 0]:
+            failures.append(f"publics of folded functions: {told}")
 
 
 def check_joined(gsym):
@@ -642,7 +659,7 @@ def check_refused(gsym):
 
 
 CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
-          check_managed, check_parts, check_entries, check_publics,
+          check_managed, check_parts, check_entries, check_publics, check_public_names,
           check_joined, check_counted, check_cut, check_depth, check_apart, check_accounts, check_spent, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 

@@ -304,6 +304,11 @@ class Dump:
         self.by_rva = sorted((p for p in self.procs if p.rva is not None), key=lambda p: p.rva)
         self.starts = [p.rva for p in self.by_rva]
 
+    def linkage_names(self, proc, i386=False):
+        """The names of the publics at a function's start, without the decoration of i386's calling conventions; its own if there are none."""
+        names = {name for section, off, name, _ in self.publics if (section, off) == (proc.section, proc.off)}
+        return {re.sub(r"^[_@](?=.)|@\d+$", "", n) if i386 and n[0] != "?" else n for n in names} or {proc.name}
+
     def rows_of(self, module):
         return [rows for (number, _), rows in self.rows.items() if number == module]
 

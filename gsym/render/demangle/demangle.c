@@ -117,9 +117,14 @@ static bool append_cxx(struct text_buf *out, const char *name, struct demangle_j
 
 static bool append_microsoft(struct text_buf *out, const char *name, struct demangle_job *job)
 {
-	bool is_short = job->flags == BARE_FLAGS || job->mode == DEMANGLE_SYMBOLIZER;
+#ifdef HAVE_LLVM_DEMANGLE
+	bool is_short =
+		job->flags == BARE_FLAGS || job->mode == DEMANGLE_SYMBOLIZER || job->mode == DEMANGLE_GNU;
 	return append_by_llvm(out, name, is_short ? DEMANGLE_MICROSOFT_SHORT : DEMANGLE_MICROSOFT, job) ==
 	       DEMANGLE_LLVM_OK;
+#else
+	return demangle_append_microsoft(out, name, job->max);
+#endif
 }
 
 /* Appends what @run makes of @name, unless that is between angle brackets. */
@@ -194,6 +199,39 @@ static bool cut_parameters(struct text_buf *out, size_t start)
 	return ok;
 }
 
+/*
+ * Takes "class " and the like out of arguments of templates, since debuggers and debug data name types
+ * without them: "f<S>" of "f<struct S>".
+ */
+static void drop_type_keys(struct text_buf *out, size_t start)
+{
+	static const char *const keys[] = {"class ", "struct ", "union ", "enum "};
+	size_t kept = start;
+	for (size_t at = start; at < out->n;) {
+		bool begins = at == start || strchr("<,( ", out->v[at - 1]);
+		size_t key = 0;
+		for (size_t i = 0; begins && i < ARRAY_SIZE(keys); i++)
+			if (out->n - at > strlen(keys[i]) && !memcmp(out->v + at, keys[i], strlen(keys[i])))
+				key = strlen(keys[i]);
+		at += key;
+		out->v[kept++] = out->v[at++];
+	}
+	out->n = kept;
+}
+
+static bool append_bare_microsoft(struct text_buf *out, const char *name, struct demangle_job *job)
+{
+	size_t start = out->n;
+	if (!append_microsoft(out, name, job))
+		return false;
+#ifdef HAVE_LLVM_DEMANGLE
+	if (!cut_parameters(out, start))
+		return false;
+#endif
+	drop_type_keys(out, start);
+	return true;
+}
+
 /* D's demangler has no option for it. */
 static bool append_bare_d(struct text_buf *out, const char *name, struct demangle_job *job)
 {
@@ -212,7 +250,7 @@ static bool append_bare(struct text_buf *out, const char *name, struct demangle_
 	if (name[0] == '_' && name[1] == 'Z')
 		return !strchr(name, '.') && append_cxx(out, name, job);
 	if (name[0] == '?')
-		return append_microsoft(out, name, job) && cut_parameters(out, start);
+		return append_bare_microsoft(out, name, job);
 	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name, job);
 }
 

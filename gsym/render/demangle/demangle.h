@@ -17,7 +17,7 @@ enum demangle_mode {
 	DEMANGLE_AUTO = 1,
 	/* Ada as well, whose names have no prefix: only for images known to be written in it. */
 	DEMANGLE_ADA = 2,
-	/* As DEMANGLE_AUTO, with C++ as GNU's tools spell it, and without Microsoft's names, as those. */
+	/* As DEMANGLE_SYMBOLIZER, with C++ as GNU's tools spell it. */
 	DEMANGLE_GNU = 3,
 	/* As DEMANGLE_AUTO, with Microsoft's names as llvm-symbolizer shows them: "f(int)". */
 	DEMANGLE_SYMBOLIZER = 4,
@@ -48,7 +48,7 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
 	if (mode == DEMANGLE_AUTO || mode == DEMANGLE_GNU || mode == DEMANGLE_SYMBOLIZER) {
 		if (name[0] == '?')
-			return mode != DEMANGLE_GNU;
+			return true;
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
 		if (name[0] == 'c')
 			return mode != DEMANGLE_GNU && demangle_is_ocaml(name);

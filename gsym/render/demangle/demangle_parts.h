@@ -6,8 +6,6 @@
 
 #include "gsym/base/text_buf.h"
 
-#include "gsym/base/text_buf.h"
-
 /* ---- Whether libiberty demangles a name in bounded time and memory (demangle_cost.c) ---- */
 
 /*
@@ -49,5 +47,10 @@ size_t demangle_restyle(char *text, size_t size);
 
 /* Appends the path and the name of an identifier, which are shorter than @text; nothing of other names. */
 bool demangle_append_ocaml(struct text_buf *out, const char *text);
+
+/* ---- Microsoft's, where LLVM's demangler is missing (demangle_microsoft.c) ---- */
+
+/* Appends the name with its scopes, at most @max bytes, without types; nothing of other names. */
+bool demangle_append_microsoft(struct text_buf *out, const char *name, size_t max);
 
 #endif

@@ -186,6 +186,15 @@ TEST(names_of_llvm)
 	text_deinit(&out);
 }
 
+static void expect_bare(const char *name, const char *want)
+{
+	struct text_buf out = {0};
+	assert_int_equal(demangle_append_bare(&out, name, 1000), *want != '\0');
+	text_char(&out, 0);
+	assert_string_equal(out.v, want);
+	text_deinit(&out);
+}
+
 TEST(names_of_microsoft)
 {
 	static const struct {
@@ -195,23 +204,66 @@ TEST(names_of_microsoft)
 		{"??0S@ns@@QEAA@XZ", "public: __cdecl ns::S::S(void)", "ns::S::S(void)", "ns::S::S"},
 		{"?f@S@@QEBAXP6AHH@Z@Z", "public: void __cdecl S::f(int (__cdecl *)(int)) const",
 		 "S::f(int (__cdecl *)(int)) const", "S::f"},
+		{"??$f@US@@PEAVC@@W4E@@@subclass@@YAXTU@@@Z",
+		 "void __cdecl subclass::f<struct S, class C *, enum E>(union U)",
+		 "subclass::f<struct S, class C *, enum E>(union U)", "subclass::f<S, C *, E>"},
 		{"?x@@3HA", "int x", "int x", ""},
 		{"?bad", "?bad", "?bad", ""},
 		{"??", "??", "??", ""},
 	};
-	assert_string_equal(demangled("?foo@@YAHH@Z", DEMANGLE_GNU), "?foo@@YAHH@Z");
 	assert_string_equal(demangled("?foo@@YAHH@Z", DEMANGLE_OFF), "?foo@@YAHH@Z");
 	skip_without_llvm();
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		struct text_buf out = {0};
 		expect(names[i].name, names[i].whole);
 		assert_string_equal(demangled(names[i].name, DEMANGLE_SYMBOLIZER), names[i].symbolizer);
-		demangle_append_bare(&out, names[i].name, 1000);
-		text_char(&out, 0);
-		assert_string_equal(out.v, names[i].bare);
-		text_deinit(&out);
+		assert_string_equal(demangled(names[i].name, DEMANGLE_GNU), names[i].symbolizer);
+		expect_bare(names[i].name, names[i].bare);
 	}
 }
+
+#ifndef HAVE_LLVM_DEMANGLE
+
+TEST(names_of_microsoft_alone)
+{
+	static const char *const names[][2] = {
+		{"?foo@@YAHH@Z", "foo"},
+		{"?f@S@ns@@QEBAXP6AHH@Z@Z", "ns::S::f"},
+		{"??0S@ns@@QEAA@XZ", "ns::S::S"},
+		{"??1S@@UEAA@XZ", "S::~S"},
+		{"??8S@@QEBA_NAEBU0@@Z", "S::operator=="},
+		{"??_GS@@UEAAPEAXI@Z", "S::`scalar deleting dtor'"},
+		{"?f@S@1@QEAAXXZ", "S::S::f"},
+		{"?f@S@2@QEAAXXZ", NULL},
+		{"?f@?A0x1234@ns@1@YAXXZ", "`anonymous namespace'::ns::`anonymous namespace'::f"},
+		{"??$f@H@ns@@YAXH@Z", "f<...>"},
+		{"?f@?$A@H@ns@@QEAAXXZ", "A<...>::f"},
+		{"??1?$A@H@ns@@QEAA@XZ", "A<...>::~A"},
+		{"??R<lambda_1>@?1??f@@YAXXZ@QEBA@XZ", "<lambda_1>::operator()"},
+		{"??_C@_03KBKNGEFF@abc@", NULL},
+		{"??$?HH@ns@@YAHH@Z", "operator+<...>"},
+		{"??$?0H@S@@QEAA@H@Z", NULL},
+		{"?@@YAXXZ", NULL},
+		{"?f@", NULL},
+		{"?f@S", NULL},
+		{"?bad", NULL},
+		{"??", NULL},
+		{"??0", NULL},
+		{"??0@", NULL},
+	};
+	static char deep[2 * 40 + sizeof("?f@@YAXXZ")] = "?f@";
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *want = names[i][1] ? names[i][1] : names[i][0];
+		expect(names[i][0], want);
+		assert_string_equal(demangled(names[i][0], DEMANGLE_GNU), want);
+		expect_bare(names[i][0], names[i][1] ? names[i][1] : "");
+	}
+	for (size_t i = 0; i < 40; i++)
+		memcpy(deep + 3 + 2 * i, "a@", 2);
+	memcpy(deep + 3 + 80, "@YAXXZ", sizeof("@YAXXZ"));
+	expect(deep, deep);
+}
+
+#endif
 
 TEST(gnu_spelling)
 {
