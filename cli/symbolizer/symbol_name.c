@@ -9,6 +9,7 @@
 #include "cli/symbolizer/symbol_answer.h"
 #include "convert/object/source_format.h"
 #include "gsym/base/escape.h"
+#include "gsym/render/shown_names.h"
 
 static bool starts_operator(const char *at)
 {
@@ -100,13 +101,6 @@ static void append_full(struct text_buf *out, struct demangle_cache *cache,
 		append_plain(out, answer->module, stored);
 }
 
-/* The size of a name without the version of a symbol: "f@V1", but all of "f@plt". */
-static size_t size_without_version(const char *name)
-{
-	const char *at = strchr(name, '@');
-	return at && at > name && strcmp(at, "@plt") != 0 ? (size_t)(at - name) : strlen(name);
-}
-
 /* Whether the file's symbol table names versions, unlike the one for dynamic linking, which LLVM's tool takes
  * from a stripped file. */
 static bool has_versions(struct text_buf *out, struct symbol_module *module)
@@ -123,9 +117,9 @@ static size_t shown_size(struct text_buf *out, const struct symbol_answer *answe
 	bool from_debug = answer->found.has_rows && (answer->options->names == FUNCTION_NAMES_SHORT ||
 						     answer->options->dialect == DIALECT_BINUTILS);
 	size_t size = strlen(stored), clone = size_without_clone(stored);
-	size_t version = size_without_version(stored);
+	size_t version = shown_size_unversioned(stored);
 	if (*stored == '?')
-		return size; /* Microsoft's, where "@" ends identifiers */
+		return size; /* Microsoft's */
 	if (from_debug)
 		return clone < version ? clone : version;
 	return version < size && !has_versions(out, answer->module) ? version : size;

@@ -31,15 +31,21 @@ static bool limit_is_reached(const struct shown_limit *limit)
 	return limit->is_reached && limit->is_reached(limit->user);
 }
 
-/* The size of a name without the version of its symbol: "f@V1", "f@@V1", but all of "f@plt", "_f@4" and
- * Microsoft's "?f@@YAXXZ". */
-static size_t size_without_version(const char *stored, size_t size)
+static bool is_in_version(char c)
 {
-	const char *at = strchr(stored, '@'), *version = at ? at + strspn(at, "@") : NULL;
-	return at && at > stored && *stored != '?' && *version && !(*version >= '0' && *version <= '9') &&
-			       strcmp(at, "@plt") != 0
-		       ? (size_t)(at - stored)
-		       : size;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       strchr("._-+", c);
+}
+
+size_t shown_size_unversioned(const char *stored)
+{
+	const char *at = strchr(stored, '@'), *version = at ? at + strspn(at, "@") : NULL, *end = version;
+	if (!at || at == stored || *stored == '?' || strcmp(at, "@plt") == 0 ||
+	    !version[strspn(version, "0123456789")])
+		return strlen(stored);
+	while (*end && is_in_version(*end))
+		end++;
+	return *end ? strlen(stored) : (size_t)(at - stored);
 }
 
 /* What the function called @stored is shown as. Forms are left empty that are as it is stored, or as the one
@@ -63,7 +69,7 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	if (!demangled)
 		text_bytes(whole, stored, size);
 	escape_tail(whole, 0, ESCAPE_TEXT);
-	size_t unversioned = size_without_version(stored, size);
+	size_t unversioned = shown_size_unversioned(stored);
 	if (!demangled && !bare->n && unversioned < size) {
 		text_bytes(bare, stored, unversioned);
 		escape_tail(bare, 0, ESCAPE_TEXT);

@@ -48,6 +48,13 @@ struct shown_builder {
 	struct shown_names shown;
 };
 
+/*
+ * The size of a symbol's name without its version, "f" of "f@V1" and "f@@V1". All of "f@plt", of "f@4", of
+ * Microsoft's "?f@@YAXXZ", and of names that have the character themselves, as those of Zig do:
+ * "f_@typeInfo(T).tag_type". Pure.
+ */
+size_t shown_size_unversioned(const char *stored);
+
 /* Makes builder->names.table of all functions of @reader: 0 or -ENOMEM. */
 int shown_builder_run(struct shown_builder *builder, const struct gsym_reader *reader);
 void shown_builder_deinit(struct shown_builder *builder);

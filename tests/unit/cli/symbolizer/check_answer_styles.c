@@ -359,6 +359,9 @@ TEST(names)
 		{"f@plt", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f@plt"},
 		{"@f", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "@f"},
 		{"f@V1", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, false, "f@V1"},
+		/* Zig's */
+		{"tag_@typeInfo(a.B).tag.?", DIALECT_BINUTILS, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true,
+		 "tag_@typeInfo(a.B).tag.?"},
 		{"f.cold", DIALECT_LLVM, FUNCTION_NAMES_LINKAGE, DEMANGLE_OFF, true, "f.cold"},
 		{"f.cold", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_OFF, true, "f"},
 		{"f.cold", DIALECT_LLVM, FUNCTION_NAMES_SHORT, DEMANGLE_OFF, false, "f.cold"},

@@ -34,6 +34,7 @@ static const char *const names[] = {
 	"stub@plt",
 	"_stdcall@12",
 	"@V_1",
+	"tag_@typeInfo(a.B).tag.?", /* Zig's, no version */
 };
 
 /* A function of 16 bytes for each of the names. */
@@ -111,6 +112,7 @@ TEST(both_forms)
 		{"versioned@V_1", 0, 0},
 		{"stub", 0, 0},
 		{"_stdcall", 0, 0},
+		{"tag_", 0, 0},
 		{"_Z4worki", 0, 0},
 		{"_Znonsense", 0, 0},
 		{"", 0, 0},
