@@ -181,7 +181,7 @@ static uint32_t add_type(struct fixture *f, uint16_t kind, size_t before, uint16
 	return add_record(&f->types, kind, bytes, before + (sized ? 2 : 0) + more, name);
 }
 
-TEST(classes)
+TEST_OF(classes, struct fixture, f)
 {
 	static const struct {
 		uint16_t kind;
@@ -193,7 +193,6 @@ TEST(classes)
 		size_t more;
 	} forms[] = {{0, 0},       {0x7fff, 0},   {LF_CHAR, 1},     {LF_SHORT, 2},    {LF_USHORT, 2},
 		     {LF_LONG, 4}, {LF_ULONG, 4}, {LF_QUADWORD, 8}, {LF_UQUADWORD, 8}};
-	struct fixture *f = *state;
 	uint32_t methods[8 + 9], n = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		methods[n++] = ITEM(f, LF_MFUNC_ID, "m",

@@ -69,9 +69,8 @@ static void assert_record(struct fixture *f, size_t i, const char *name, uint32_
 }
 
 /* An alias: the entry has the name of one symbol, and the other is shown. */
-TEST_WITH(alias_has_the_symbols_name, setup, teardown)
+TEST_OF(alias_has_the_symbols_name, struct fixture, f)
 {
-	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "__GI_getenv", 10);
 	add(f, RECORD_SYMBOL, "__GI_getenv", 0);
 	add(f, RECORD_SYMBOL, "getenv", 0);
@@ -81,9 +80,8 @@ TEST_WITH(alias_has_the_symbols_name, setup, teardown)
 }
 
 /* gold: entries of two functions, with lines of their own. Name and lines come from one of them. */
-TEST_WITH(folded_entries_are_not_mixed, setup, teardown)
+TEST_OF(folded_entries_are_not_mixed, struct fixture, f)
 {
-	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "before", 10);
 	add(f, RECORD_DWARF, "hidden", 20);
 	add(f, RECORD_SYMBOL, "hidden", 0);
@@ -94,9 +92,8 @@ TEST_WITH(folded_entries_are_not_mixed, setup, teardown)
 }
 
 /* Neither has the symbol that would be shown: each keeps its own name, and the first one stays. */
-TEST_WITH(folded_entries_keep_their_names, setup, teardown)
+TEST_OF(folded_entries_keep_their_names, struct fixture, f)
 {
-	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "one", 10);
 	add(f, RECORD_DWARF, "two", 20);
 	add(f, RECORD_SYMBOL, "one.isra.0", 0);
@@ -107,9 +104,8 @@ TEST_WITH(folded_entries_keep_their_names, setup, teardown)
 }
 
 /* Assembly: several entries for one body with the same lines are aliases. */
-TEST_WITH(equal_lines_are_aliases, setup, teardown)
+TEST_OF(equal_lines_are_aliases, struct fixture, f)
 {
-	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "__compat", 10);
 	add(f, RECORD_DWARF, "__GI___compat", 10);
 	add(f, RECORD_SYMBOL, "query@V1", 0);
@@ -119,9 +115,8 @@ TEST_WITH(equal_lines_are_aliases, setup, teardown)
 }
 
 /* Names of a PDB file: symbols have others, and do not replace a function without lines. */
-TEST_WITH(spelled_names_stay, setup, teardown)
+TEST_OF(spelled_names_stay, struct fixture, f)
 {
-	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "ns::f", 0);
 	f->records.v[0].spelled = true;
 	add(f, RECORD_SYMBOL, "?f@ns@@YAXXZ", 0);
@@ -133,9 +128,8 @@ TEST_WITH(spelled_names_stay, setup, teardown)
 }
 
 /* Of several that were folded the chosen one stays, whatever the symbol and the number of lines. */
-TEST_WITH(chosen_function_represents, setup, teardown)
+TEST_OF(chosen_function_represents, struct fixture, f)
 {
-	struct fixture *f = *state;
 	add(f, RECORD_DWARF, "f", 10);
 	add(f, RECORD_DWARF, "g", 20);
 	f->records.v[0].spelled = f->records.v[1].spelled = f->records.v[0].represents = true;
@@ -147,9 +141,8 @@ TEST_WITH(chosen_function_represents, setup, teardown)
 }
 
 /* Merged: a body whose lines are believed because a clone's symbol is there; copies are one. */
-TEST_WITH(merged_bodies_need_a_symbol, setup, teardown)
+TEST_OF(merged_bodies_need_a_symbol, struct fixture, f)
 {
-	struct fixture *f = *state;
 	f->options.merged = true;
 	add(f, RECORD_DWARF, "_ZN1A4findEv", 10);
 	add(f, RECORD_FOLDED, "_ZN1B4findEv", 20);
@@ -166,7 +159,7 @@ TEST_WITH(merged_bodies_need_a_symbol, setup, teardown)
 	assert_int_equal(f->records.v[0].n_merged, 3);
 }
 
-TEST_WITH(own_symbols, setup, teardown)
+TEST_OF(own_symbols, struct fixture, f)
 {
 	static const struct {
 		const char *symbol, *name;
@@ -185,7 +178,6 @@ TEST_WITH(own_symbols, setup, teardown)
 		{"_ZZ1fvENKUlvE_clEv", "operator()", true},
 		{"_ZN1A3runEv", "operator()", false},
 	};
-	struct fixture *f = *state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct func_record r = {.name = pool_text(&f->pool, cases[i].name), .bare = NO_STRING};
 		assert_int_equal(symbol_matches(pool_text(&f->pool, cases[i].symbol), &r, &f->pool),
@@ -222,3 +214,5 @@ TEST(without_memory)
 	}
 	assert_true(rounds > 2);
 }
+
+EACH_TEST(setup, teardown)

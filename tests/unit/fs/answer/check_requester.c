@@ -189,10 +189,9 @@ TEST_OF(opened, struct asking_user, u)
 }
 
 /* The image of a mount's memory is not for one user to hold. */
-TEST(in_memory)
+TEST_OF(in_memory, struct asking_user, u)
 {
 	static _Atomic uint64_t sum;
-	struct asking_user *u = *state;
 	struct handle *handle = new_handle(), *got;
 	handle->in_memory = &sum;
 	put_new(u->f, debug_file());

@@ -287,11 +287,10 @@ TEST_OF(secret_binary, struct images_fixture, f)
 	expect_line("also_more\t1", false);
 }
 
-TEST(many)
+TEST_OF(many, struct images_fixture, f)
 {
 	enum { ALSO = 16 };
 	static char paths[ALSO + 2][16];
-	struct images_fixture *f = *state;
 	put(f, WITH(debug_file(), w.ino = 1));
 	for (unsigned i = 0; i < ALSO + 2; i++) {
 		snprintf(paths[i], sizeof(paths[i]), "other%02u", i);
@@ -335,10 +334,9 @@ TEST_OF(further_ids, struct images_fixture, f)
 }
 
 /* The ids that a truncated one may stand for. */
-TEST(ambiguous)
+TEST_OF(ambiguous, struct images_fixture, f)
 {
 	static const char truncated[] = "aabbccdd00112233445566778899aabb";
-	struct images_fixture *f = *state;
 	put_as(f, truncated, WITH(debug_file(), w.ino = 1, w.id_is_truncated = true));
 	put_as(f, "aabbccdd00112233445566778899aabb01", WITH(source_file("b", SOURCE_DWARF), w.ino = 2));
 	char *one = text_of(truncated, false);

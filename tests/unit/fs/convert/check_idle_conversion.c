@@ -174,11 +174,10 @@ TEST_OF(settles, struct images_fixture, f)
 }
 
 /* It keeps what is known of it, is tried a few times, and calls that wait for it look again. */
-TEST(given_up)
+TEST_OF(given_up, struct images_fixture, f)
 {
 	static const enum verdict verdicts[] = {VERDICT_TRANSIENT, VERDICT_CRASHED, VERDICT_FAILED,
 						VERDICT_ELSEWHERE};
-	struct images_fixture *f = *state;
 	struct run r;
 	in_cache = false;
 	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {

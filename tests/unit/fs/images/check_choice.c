@@ -71,18 +71,16 @@ TEST(gsym_beside_the_program)
 	pair(debug_file(), WITH(beside(), w.path = (char *)"debug.gsym"), "debug", NULL); /* no program */
 }
 
-TEST_WITH(gsym_beside_a_stripped_program, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(gsym_beside_a_stripped_program, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	put_new(f, beside());
 	expect(f, "program.gsym", "program");
 }
 
-TEST_WITH(strangers_gsym_beside_a_stripped_program, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(strangers_gsym_beside_a_stripped_program, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	put_new(f, program_file(SOURCE_SYMBOLS));
 	put_new(f, WITH(beside(), w.uid = STRANGER));
@@ -99,9 +97,8 @@ TEST(richest_first)
 			     NULL);
 }
 
-TEST_WITH(copies_do_not_replace_each_other, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(copies_do_not_replace_each_other, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, WITH(debug_file(), w.path = (char *)"m"));
 	put_new(f, WITH(debug_file(), w.path = (char *)"z"));
 	put_new(f, WITH(debug_file(), w.path = (char *)"a"));
@@ -116,9 +113,8 @@ TEST_WITH(copies_do_not_replace_each_other, images_fixture_set_up, images_fixtur
 /* ---- Hard links ---- */
 
 /* Who reaches the file by one of its paths may read it; known at the end of the scan that saw them all. */
-TEST_WITH(permissions_of_all_paths, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(permissions_of_all_paths, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, WITH(debug_file(), w.mode = 0400));
 	put(f, WITH(debug_file(), w.ino = 1, w.mode = 0444));
 	assert_int_equal(current(f)->source.mode, 0400);
@@ -131,9 +127,8 @@ TEST_WITH(permissions_of_all_paths, images_fixture_set_up, images_fixture_tear_d
 }
 
 /* A file that was changed is closed at once, not at the end of the scan. */
-TEST_WITH(permissions_of_a_changed_file, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(permissions_of_a_changed_file, struct images_fixture, f)
 {
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	scanned(f, 0);
 	put(f, WITH(debug_file(), w.ino = 1, w.mode = 0400, w.ctime_ns = 1));
@@ -142,3 +137,5 @@ TEST_WITH(permissions_of_a_changed_file, images_fixture_set_up, images_fixture_t
 	scanned(f, -EIO);
 	assert_int_equal(current(f)->source.mode, 0400);
 }
+
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -145,10 +145,9 @@ TEST(two_with_one_key)
 }
 
 /* The number of an answer leads to its image, and the generation to what it was made of. */
-TEST(answers)
+TEST_OF(answers, struct images_fixture, f)
 {
 	const struct request request = {.kind = REQUEST_ADDRESS, .address = 0x1234, .format = RENDER_JSON};
-	struct images_fixture *f = *state;
 	struct answer_place place;
 	add(f, "aaaa", 1);
 	add(f, "bbbb", 2);
@@ -167,11 +166,10 @@ TEST(answers)
 }
 
 /* However the files change and change back, no number is used twice, and each leads to what it was. */
-TEST(versions)
+TEST_OF(versions, struct images_fixture, f)
 {
 	enum { COUNT = 500 };
 	static uint64_t inos[COUNT];
-	struct images_fixture *f = *state;
 	for (unsigned i = 0; i < COUNT; i++) {
 		put_as(f, "aaaa", WITH(debug_file(), w.ino = 1, w.size = i % 40));
 		scanned(f, 0);

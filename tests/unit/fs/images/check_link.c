@@ -78,10 +78,9 @@ TEST_OF(names, struct images_fixture, f)
 }
 
 /* As far from the root as the directory is; an image of a file with several is one further. */
-TEST(paths)
+TEST_OF(paths, struct images_fixture, f)
 {
 	enum { DEPTH = 5 };
-	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0555};
 	char expected[LINK_TEXT_SIZE] = "../", name[] = "file0";
 	for (int depth = 0; depth < DEPTH; depth++) {
@@ -100,10 +99,9 @@ TEST(paths)
 }
 
 /* The deepest directory, and the longest id, make the longest text. */
-TEST(longest)
+TEST_OF(longest, struct images_fixture, f)
 {
 	static char expected[LINK_TEXT_SIZE];
-	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0555};
 	for (int depth = 0; depth < PATH_DEPTH_MAX; depth++) {
 		f->top = images_add_directory(&f->images, f->top, "d", &attr);
@@ -117,12 +115,11 @@ TEST(longest)
 	assert_int_equal(strlen(expected), LINK_TEXT_SIZE - 1);
 }
 
-TEST(no_links)
+TEST_OF(no_links, struct images_fixture, f)
 {
 	static const enum node_kind kinds[] = {NODE_FIXED,    NODE_IMAGE,    NODE_IMAGE_FILE,
 					       NODE_CONTEXT,  NODE_BATCH,    NODE_NAME,
 					       NODE_PATH_DIR, NODE_PATH_FAT, NODE_ADDRESS};
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		fails(f, ino_make(kinds[i], key_of(f, ID), 0), -EINVAL);

@@ -67,7 +67,7 @@ TEST(hashes)
 	}
 }
 
-TEST(spellings)
+TEST_OF(spellings, struct images_fixture, f)
 {
 	static const struct {
 		const char *id;
@@ -84,7 +84,6 @@ TEST(spellings)
 		{"a/b", true},
 		{GO, true},
 	};
-	struct images_fixture *f = *state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_true(id_may_be_other(rows[i].id) == rows[i].may_be);
 		names(f, rows[i].id, NULL);

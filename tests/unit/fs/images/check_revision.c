@@ -212,12 +212,11 @@ TEST_OF(one_complaint_a_minute, struct images_fixture, f)
 }
 
 /* Those that wait for a worker or have one. */
-TEST(conversions_are_counted)
+TEST_OF(conversions_are_counted, struct images_fixture, f)
 {
 	static const enum revision_state states[] = {STATE_OPENING, STATE_QUEUED, STATE_CONVERTING,
 						     STATE_COLD};
 	static const unsigned counts[] = {0, 1, 1, 0};
-	struct images_fixture *f = *state;
 	put_new(f, debug_file());
 	struct revision *rev = current(f);
 	mutex_lock(&f->images.lock);

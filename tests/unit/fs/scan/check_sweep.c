@@ -282,14 +282,13 @@ TEST_OF(faults_of_the_machine, struct scanned_source, s)
 }
 
 /* A file that cannot be opened: of some reasons it is known that it hides no image. */
-TEST(unopened)
+TEST_OF(unopened, struct scanned_source, s)
 {
 	static const struct {
 		int err, outcome;
 		bool told;
 	} cases[] = {{-ENOENT, 0, false}, {-EACCES, 0, true},  {-EPERM, 0, true},  {-ELOOP, 0, true},
 		     {-ENXIO, 0, true},   {-ENOTDIR, 0, true}, {-EIO, -EIO, true}, {-ESTALE, -EIO, true}};
-	struct scanned_source *s = *state;
 	char line[256];
 	make_file(s, "a", "01 E");
 	make_file(s, "b", "02 E");

@@ -112,7 +112,7 @@ static void expect_samples(const char *text, const char *type, size_t n, const c
 	expect_samples(text, type, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), \
 		       (const char *const[]){__VA_ARGS__})
 
-TEST_WITH(of_the_daemon, images_fixture_set_up, images_fixture_tear_down)
+TEST(of_the_daemon)
 {
 	static struct parts p;
 	begin(&p, *state);
@@ -171,7 +171,7 @@ TEST_WITH(of_the_daemon, images_fixture_set_up, images_fixture_tear_down)
 	end(&p);
 }
 
-TEST_WITH(of_the_store, images_fixture_set_up, images_fixture_tear_down)
+TEST(of_the_store)
 {
 	static struct parts p;
 	begin(&p, *state);
@@ -217,10 +217,9 @@ TEST_WITH(of_the_store, images_fixture_set_up, images_fixture_tear_down)
 }
 
 /* Images by their state, and work that waits. */
-TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
+TEST_OF(of_images, struct images_fixture, f)
 {
 	static struct parts p;
-	struct images_fixture *f = *state;
 	static const char *const ids[] = {"0a", "0b", "0c", "0d"};
 	struct list link[3];
 	begin(&p, f);
@@ -271,7 +270,7 @@ TEST_WITH(of_images, images_fixture_set_up, images_fixture_tear_down)
 }
 
 /* The mount point is a label whose value may have any byte. */
-TEST_WITH(labels, images_fixture_set_up, images_fixture_tear_down)
+TEST(labels)
 {
 	static struct parts p;
 	begin(&p, *state);
@@ -300,3 +299,5 @@ TEST(buckets)
 	assert_int_equal(m.conversions[CONVERSION_LIMIT], 2);
 	assert_int_equal(m.conversion_ms, 1 + 10 + 12 + 1800000 + 1800500);
 }
+
+EACH_TEST(images_fixture_set_up, images_fixture_tear_down)

@@ -98,7 +98,7 @@ static void expect_round_trip(struct tree *t, const struct gsym_func *f)
 		expect_walk(t, f, off);
 }
 
-TEST(worked_example)
+TEST_OF(worked_example, struct tree, t)
 {
 	static const uint8_t bytes[] = {
 		0x01, 0x00, 0x32, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, /* work */
@@ -112,7 +112,6 @@ TEST(worked_example)
 		{0xf, 1, 10, 1, 0, 1}, {0x12, 1, 6, 2, 1, 1}, {0x12, 1, 7, 2, 2, 1}};
 	struct gsym_func f = {
 		.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges, .n_ranges = 3};
-	struct tree *t = *state;
 	expect_round_trip(t, &f);
 	assert_int_equal(t->buf.bytes.n, sizeof(bytes));
 	assert_memory_equal(t->buf.bytes.v, bytes, sizeof(bytes));
@@ -158,11 +157,10 @@ static void make_chain(struct gsym_func *f, struct gsym_inline *nodes, struct gs
 				.n_ranges = depth};
 }
 
-TEST(deepest_nesting)
+TEST_OF(deepest_nesting, struct tree, t)
 {
 	static struct gsym_inline nodes[INLINE_DEPTH_MAX + 1];
 	static struct gsym_range ranges[INLINE_DEPTH_MAX + 1];
-	struct tree *t = *state;
 	struct gsym_func f;
 	struct gsym_diag diag;
 	make_chain(&f, nodes, ranges, INLINE_DEPTH_MAX);

@@ -279,12 +279,11 @@ TEST_OF(random_rows, struct table, t)
 	}
 }
 
-TEST(opcodes_in_unusual_order)
+TEST_OF(opcodes_in_unusual_order, struct table, t)
 {
 	/* AdvanceLine, SetFile, AdvanceLine, SetFile, special; then opcodes that emit nothing */
 	static const uint8_t bytes[] = {0, 0, 10, 3, 1, 1, 2, 3, 2, 1, 3, 4, 3, 5, 1, 1, 0};
 	struct gsym_row row;
-	struct table *t = *state;
 	struct cursor c = cursor_new(bytes, sizeof(bytes), false);
 	assert_int_equal(linetab_lookup(c, 7, &row, NULL), 0);
 	assert_int_equal(row.file, 3);

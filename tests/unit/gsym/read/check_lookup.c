@@ -301,10 +301,9 @@ TEST_OF(near_row_of_another_call, struct file, f)
 }
 
 /* The line of the call has 5 bytes: more than 32 bits are damage, which the search for a row meets. */
-TEST(damage_near_the_row)
+TEST_OF(damage_near_the_row, struct file, f)
 {
 	static const uint8_t line[] = {0xf0, 0xff, 0xff, 0xff, 0x0f};
-	struct file *f = *state;
 	struct gsym_diag diag = {""};
 	size_t size;
 	add_with_near_row(f, 0, 0xfffffff0);

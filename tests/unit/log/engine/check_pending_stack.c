@@ -104,9 +104,8 @@ static bool explains(struct made *made, struct log_frame frame)
 }
 
 /* Each image is asked for once. Modules that differ in anything are two. */
-TEST_WITH(asked, set_up, tear_down)
+TEST_OF(asked, struct made, made)
 {
-	struct made *made = *state;
 	for (unsigned differs = 0; differs < 9; differs++) {
 		struct log_frame one = frame_of("app", FRAME_RVA), two = one;
 		if (differs == 1)
@@ -136,9 +135,8 @@ TEST_WITH(asked, set_up, tear_down)
 }
 
 /* Mangled names alone, and addresses that nothing is known of, have no image. */
-TEST_WITH(not_asked, set_up, tear_down)
+TEST_OF(not_asked, struct made, made)
 {
-	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_RVA);
 	frame.unmapped = true;
 	assert_false(explains(made, frame));
@@ -153,9 +151,8 @@ TEST_WITH(not_asked, set_up, tear_down)
 }
 
 /* An image that is late or lacks memory stops all; any other error is that of the frames of the module. */
-TEST_WITH(errors, set_up, tear_down)
+TEST_OF(errors, struct made, made)
 {
-	struct made *made = *state;
 	made->err = -EAGAIN;
 	add(made, frame_of("app", FRAME_RVA));
 	add(made, frame_of("b", FRAME_RVA));
@@ -220,9 +217,8 @@ static const struct {
 	 FILTER_NO_IMAGE},
 };
 
-TEST_WITH(causes, set_up, tear_down)
+TEST_OF(causes, struct made, made)
 {
-	struct made *made = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
 		struct log_frame frame = frames[i].frame;
 		strcpy(frame.module.name, "app");
@@ -249,9 +245,8 @@ TEST_WITH(causes, set_up, tear_down)
 }
 
 /* A return address is looked up where the call is, in the function that the log names. */
-TEST_WITH(in_calls, set_up, tear_down)
+TEST_OF(in_calls, struct made, made)
 {
-	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_NAME);
 	frame.address = 0x3f;
 	add(made, frame);
@@ -267,9 +262,8 @@ TEST_WITH(in_calls, set_up, tear_down)
 }
 
 /* The code of ppc64 has a dot before its name. */
-TEST_WITH(dots, set_up, tear_down)
+TEST_OF(dots, struct made, made)
 {
-	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_NAME);
 	frame.symbol_from = 1;
 	assert_true(explains(made, frame));
@@ -286,9 +280,8 @@ TEST_WITH(dots, set_up, tear_down)
 }
 
 /* The address in memory beside a symbol is whole pages from that in the image, or a byte beside them. */
-TEST_WITH(places, set_up, tear_down)
+TEST_OF(places, struct made, made)
 {
-	struct made *made = *state;
 	struct log_frame frame = frame_of("app", FRAME_NAME);
 	static const struct {
 		uint64_t shown;
@@ -323,9 +316,8 @@ TEST_WITH(places, set_up, tear_down)
 }
 
 /* What else the line says of the function counts for a module of whose build nothing is known. */
-TEST_WITH(claims, set_up, tear_down)
+TEST_OF(claims, struct made, made)
 {
-	struct made *made = *state;
 	static const char claim[] = "# C  [app+0x10]  alpha+0x4\n";
 	struct log_frame both[2] = {frame_of("app", FRAME_RVA), frame_of("app", FRAME_RVA)};
 	const struct filter_images images = {.find = find, .user = made};
@@ -347,9 +339,8 @@ TEST_WITH(claims, set_up, tear_down)
 }
 
 /* A kernel that is told after the head of its trace. */
-TEST_WITH(kernel_told_later, set_up, tear_down)
+TEST_OF(kernel_told_later, struct made, made)
 {
-	struct made *made = *state;
 	const struct filter_module kernel = {
 		.name = "vmlinux", .id = ID, .release = "6.1", .is_kernel = true, .needs_names = true};
 	struct log_frame frame = frame_of("vmlinux", FRAME_NAME);
@@ -470,9 +461,8 @@ TEST(evidence_window)
 
 enum { LISTED_MAX = 256 }; /* entries */
 
-TEST_WITH(unexplained, set_up, tear_down)
+TEST_OF(unexplained, struct made, made)
 {
-	struct made *made = *state;
 	struct log_frame frame;
 	for (unsigned i = 0; i < 2; i++) {
 		frame = frame_of("app", FRAME_RVA);
@@ -498,3 +488,5 @@ TEST_WITH(unexplained, set_up, tear_down)
 	assert_false(explains(made, frame));
 	assert_int_equal(made->stack.unexplained.v[LISTED_MAX - 1].n_frames, 2);
 }
+
+EACH_TEST(set_up, tear_down)

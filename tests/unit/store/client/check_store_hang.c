@@ -211,9 +211,8 @@ static void begin(struct mounted *m)
 	m->f.store = fixture_store(&m->f);
 }
 
-TEST(stops)
+TEST_OF(stops, struct mounted, m)
 {
-	struct mounted *m = *state;
 	struct store_reply reply;
 	begin(m);
 	int fd = file_of("", 0);
@@ -244,9 +243,8 @@ TEST(stops)
 }
 
 /* A call that is left is no failure of a server that answers others in time. */
-TEST(one_is_left)
+TEST_OF(one_is_left, struct mounted, m)
 {
-	struct mounted *m = *state;
 	const _Atomic uint64_t *results = m->f.counters.requests[STORE_GET];
 	begin(m);
 	int fd = file_of("", 0);
@@ -264,9 +262,8 @@ TEST(one_is_left)
 }
 
 /* The others go on, and the process is not killed for it. */
-TEST(one_hangs)
+TEST_OF(one_hangs, struct mounted, m)
 {
-	struct mounted *m = *state;
 	struct store_reply reply;
 	begin(m);
 	int fd = file_of("", 0);

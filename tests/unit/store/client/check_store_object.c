@@ -133,9 +133,8 @@ static int unpack(struct object *object, uint64_t most)
 
 /* ---- What is written ---- */
 
-TEST(written_bytes)
+TEST_OF(written_bytes, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, NULL);
 	struct object object = make(small, true, trust);
 	struct store_key key = known_key();
@@ -175,9 +174,8 @@ static uint8_t *many_bytes(size_t size, bool compressible)
 	return bytes;
 }
 
-TEST(round_trip)
+TEST_OF(round_trip, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
 	/* Around the size of blocks in which files are read and written. */
 	static const size_t sizes[] = {1, 256 << 10, (256 << 10) + 1, 512 << 10, LARGE, LARGE + 1};
@@ -228,9 +226,8 @@ TEST(full_disk)
 
 /* ---- Damage ---- */
 
-TEST(every_truncation)
+TEST_OF(every_truncation, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
 	struct object object = make(small, false, trust);
 	for (uint64_t size = 0; size < object.size; size++) {
@@ -245,9 +242,8 @@ TEST(every_truncation)
 	trust_close(trust);
 }
 
-TEST(every_bit)
+TEST_OF(every_bit, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
 	struct object is_signed = make(small, false, trust), plain = make(small, false, NULL);
 	for (uint64_t bit = 0; bit < is_signed.size * 8; bit++) {
@@ -297,9 +293,8 @@ TEST(every_compressed_bit)
 	free(bytes);
 }
 
-TEST(another_key)
+TEST_OF(another_key, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
 	struct object object = make(small, false, trust);
 	struct store_key key = known_key();
@@ -324,9 +319,8 @@ TEST(another_revision)
 
 /* ---- Signatures ---- */
 
-TEST(is_unsigned)
+TEST_OF(is_unsigned, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(NULL, files->trusted);
 	struct object object = make(small, false, trust);
 	assert_int_equal(check_known(&object, NULL), 0);
@@ -335,9 +329,8 @@ TEST(is_unsigned)
 	trust_close(trust);
 }
 
-TEST(foreign_signer)
+TEST_OF(foreign_signer, struct key_files, files)
 {
-	struct key_files *files = *state;
 	char secret[128], public[128];
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
 	struct object object = make(small, false, trust);
@@ -359,9 +352,8 @@ TEST(foreign_signer)
 }
 
 /* The signature of an object is of no use for another key, another kind or another payload. */
-TEST(replayed_signature)
+TEST_OF(replayed_signature, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, files->trusted);
 	struct store_trust *without = open_trust(NULL, NULL);
 	static const struct span others[] = {{payload, sizeof(payload) - 1}, {payload, sizeof(payload) - 2}};
@@ -387,9 +379,8 @@ TEST(replayed_signature)
 	trust_close(without);
 }
 
-TEST(broken_key_file)
+TEST_OF(broken_key_file, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust = open_trust(files->secret, NULL);
 	struct store_key key = known_key();
 	struct object object = empty_object();

@@ -39,7 +39,7 @@ static int try_open(const char *sign_key, const char *trusted_keys, struct gsym_
 }
 
 /* The signature of an empty message in RFC 8032, 7.1. */
-TEST(known_signature)
+TEST_OF(known_signature, struct key_files, files)
 {
 	static const uint8_t expected[64] = {0xe5, 0x56, 0x43, 0x00, 0xc3, 0x60, 0xac, 0x72, 0x90, 0x86, 0xe2,
 					     0xcc, 0x80, 0x6e, 0x82, 0x8a, 0x84, 0x87, 0x7f, 0x1e, 0xb8, 0xe5,
@@ -47,7 +47,6 @@ TEST(known_signature)
 					     0xb8, 0x82, 0x15, 0x90, 0xa3, 0x3b, 0xac, 0xc6, 0x1e, 0x39, 0x70,
 					     0x1c, 0xf9, 0xb4, 0x6b, 0xd2, 0x5b, 0xf5, 0xf0, 0x59, 0x5b, 0xbe,
 					     0x24, 0x65, 0x51, 0x41, 0x43, 0x8e, 0x7a, 0x10, 0x0b};
-	struct key_files *files = *state;
 	struct store_trust *trust;
 	uint8_t signer[32], signature[64];
 	write_keys(files->secret, "# of a test\n\n  " KNOWN_SECRET, 0600);
@@ -72,9 +71,8 @@ TEST(no_keys)
 	assert_false(trust_is_demanded(NULL) || trust_signs(NULL));
 }
 
-TEST(made_keys)
+TEST_OF(made_keys, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust;
 	struct gsym_diag diag;
 	char secret[128], public[128], another[128];
@@ -97,9 +95,8 @@ TEST(made_keys)
 	trust_close(trust);
 }
 
-TEST(several_keys)
+TEST_OF(several_keys, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust;
 	uint8_t signer[32], signature[64];
 	write_keys(files->secret, KNOWN_SECRET, 0600);
@@ -110,7 +107,7 @@ TEST(several_keys)
 	trust_close(trust);
 }
 
-TEST(permissions)
+TEST_OF(permissions, struct key_files, files)
 {
 	static const struct {
 		mode_t mode;
@@ -118,7 +115,6 @@ TEST(permissions)
 	} modes[] = {{0600, 0, 0},           {0400, 0, 0},           {0640, -EPERM, 0},
 		     {0604, -EPERM, 0},      {0644, -EPERM, 0},      {0610, -EPERM, 0},
 		     {0620, -EPERM, -EPERM}, {0602, -EPERM, -EPERM}, {0666, -EPERM, -EPERM}};
-	struct key_files *files = *state;
 	struct gsym_diag diag;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		write_keys(files->secret, KNOWN_SECRET, modes[i].mode);
@@ -139,7 +135,7 @@ TEST(permissions)
 }
 
 /* What is no key is named by file and line; what it holds is not part of the message. */
-TEST(no_such_key)
+TEST_OF(no_such_key, struct key_files, files)
 {
 	static const struct {
 		const char *text;
@@ -160,7 +156,6 @@ TEST(no_such_key)
 		{KNOWN_SECRET "#\n" KNOWN_SECRET, 3},
 		{KNOWN_SECRET "nWGxne/9WmC6\n", 2},
 	};
-	struct key_files *files = *state;
 	struct gsym_diag diag;
 	char line[32];
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
@@ -183,9 +178,8 @@ TEST(no_such_key)
 	assert_int_equal(try_open(NULL, files->trusted, &diag), -EBADMSG);
 }
 
-TEST(large_file)
+TEST_OF(large_file, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct gsym_diag diag;
 	write_keys(files->secret, KNOWN_SECRET, 0600);
 	assert_int_equal(truncate(files->secret, 1 << 24), 0);
@@ -198,9 +192,8 @@ static int verify(struct store_trust *trust, const uint8_t *signature, struct gs
 }
 
 /* Both files are replaced while they are in use. */
-TEST(rotation)
+TEST_OF(rotation, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust;
 	struct gsym_diag diag;
 	char secret[128], public[128];
@@ -235,9 +228,8 @@ TEST(rotation)
 }
 
 /* A daemon leaves the directory that it was started in. */
-TEST(relative_names)
+TEST_OF(relative_names, struct key_files, files)
 {
-	struct key_files *files = *state;
 	struct store_trust *trust;
 	char dir[4096];
 	uint8_t signer[32], signature[64];

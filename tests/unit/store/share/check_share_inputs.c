@@ -137,9 +137,8 @@ static void note_all(struct fixture *f)
 	note(f, "", below, "prog.debug");
 }
 
-TEST_WITH(test_places, set_up, tear_down)
+TEST_OF(test_places, struct fixture, f)
 {
-	struct fixture *f = *state;
 	note_all(f);
 	assert_int_equal(give(f), 0);
 	assert_true(has(&f->portable, "search 1 1 "));
@@ -152,9 +151,8 @@ TEST_WITH(test_places, set_up, tear_down)
 	assert_false(has(&f->portable, f->hosts[0].root));
 }
 
-TEST_WITH(test_another_host, set_up, tear_down)
+TEST_OF(test_another_host, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct host *host = &f->hosts[1];
 	note_all(f);
 	assert_int_equal(give(f), 0);
@@ -173,9 +171,8 @@ TEST_WITH(test_another_host, set_up, tear_down)
 	assert_int_equal(take(f, host, 0), -ESTALE);
 }
 
-TEST_WITH(test_other_directories, set_up, tear_down)
+TEST_OF(test_other_directories, struct fixture, f)
 {
-	struct fixture *f = *state;
 	struct host *host = &f->hosts[1];
 	assert_int_equal(give(f), 0);
 	host->dirs[0] = "/usr/lib/other";
@@ -187,9 +184,8 @@ TEST_WITH(test_other_directories, set_up, tear_down)
 }
 
 /* What servers did not have is believed for the rest of its time, by any host's clock. */
-TEST_WITH(test_servers, set_up, tear_down)
+TEST_OF(test_servers, struct fixture, f)
 {
-	struct fixture *f = *state;
 	inputs_add_asked(&f->local, &f->hosts[0].search, time(NULL) + 600);
 	assert_int_equal(give(f), 0);
 	assert_int_equal(take(f, &f->hosts[1], 60), 0);
@@ -201,7 +197,7 @@ TEST_WITH(test_servers, set_up, tear_down)
 	assert_int_equal(give(f), -ESTALE);
 }
 
-TEST_WITH(test_damaged, set_up, tear_down)
+TEST_OF(test_damaged, struct fixture, f)
 {
 	static const char *const texts[] = {
 		"search",
@@ -224,7 +220,6 @@ TEST_WITH(test_damaged, set_up, tear_down)
 		"? 9223372036854775807\n",
 		"? 18446744073709551676\n",
 	};
-	struct fixture *f = *state;
 	note(f, "", f->hosts[0].directory, "missing");
 	assert_int_equal(give(f), 0);
 	struct text_buf whole = {0};
@@ -239,3 +234,5 @@ TEST_WITH(test_damaged, set_up, tear_down)
 	}
 	text_deinit(&whole);
 }
+
+EACH_TEST(set_up, tear_down)

@@ -93,9 +93,8 @@ static int check(struct fixture *f, const char *message)
 }
 
 /* By the clock of the store, or ours if it has none. */
-TEST(failures_grow_old)
+TEST_OF(failures_grow_old, struct fixture, f)
 {
-	struct fixture *f = *state;
 	const int64_t now = 1000000, here = time(NULL);
 	const struct {
 		int64_t now, modified;
@@ -128,18 +127,16 @@ TEST(failures_grow_old)
 }
 
 /* A message is one line that can be printed. */
-TEST(messages)
+TEST_OF(messages, struct fixture, f)
 {
-	struct fixture *f = *state;
 	f->reply.now = f->reply.modified = 1000;
 	put_failure(f, "no\nsection\x1b");
 	assert_int_equal(check(f, "no section?"), 0);
 }
 
 /* What cannot be read, or written here, is not the object's fault. */
-TEST(faults_of_this_machine)
+TEST_OF(faults_of_this_machine, struct fixture, f)
 {
-	struct fixture *f = *state;
 	int closed = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	f->reply.now = f->reply.modified = 1000;
 	put_failure(f, "no section");
@@ -151,9 +148,8 @@ TEST(faults_of_this_machine)
 	close(closed);
 }
 
-TEST(damaged_objects)
+TEST_OF(damaged_objects, struct fixture, f)
 {
-	struct fixture *f = *state;
 	f->reply.now = f->reply.modified = 1000;
 	put_failure(f, "no section");
 	uint64_t size = f->reply.size;
@@ -232,9 +228,8 @@ TEST(offer_of_a_cut_entry)
 }
 
 /* As large as what it is made of lets it be, and no larger than the cache. */
-TEST(sizes_of_objects)
+TEST_OF(sizes_of_objects, struct fixture, f)
 {
-	struct fixture *f = *state;
 	const uint64_t least = 64 << 20;
 	f->facts.files[SHARE_SOURCE].state.size = 0;
 	assert_int_equal(share_found_size_max(&f->facts, &f->cache), least);

@@ -295,7 +295,7 @@ static struct outcome run(struct job_fixture *f, const char *script)
 	return ret;
 }
 
-TEST(messages)
+TEST_OF(messages, struct job_fixture, f)
 {
 	static const char exited[] = "the worker exited without a result";
 	static const char violated[] = "the worker violated the protocol";
@@ -327,7 +327,6 @@ TEST(messages)
 		{"bad-fragment hangs", "", VERDICT_CRASHED, violated},
 		{"fragment fragment hangs", "fragment ", VERDICT_CRASHED, violated},
 	};
-	struct job_fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		char want[64];
 		snprintf(want, sizeof(want), "begins %sends ", table[i].heard);
@@ -418,7 +417,7 @@ TEST_OF(in_memory, struct job_fixture, f)
 }
 
 /* While a worker converts, the store may still send it. */
-TEST(store_and_worker)
+TEST_OF(store_and_worker, struct job_fixture, f)
 {
 	static const struct {
 		const char *script;
@@ -436,7 +435,6 @@ TEST(store_and_worker)
 		{"hangs", SHARE_TAKEN, false, 0, "", "end ", VERDICT_FAILED_FOREVER},
 		{"hangs", SHARE_ELSEWHERE, false, 0, "", "", VERDICT_ELSEWHERE},
 	};
-	struct job_fixture *f = *state;
 	static struct share_turn *turn;
 	f->converter.store = &the_store;
 	f->request.turn = &turn;

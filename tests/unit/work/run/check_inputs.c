@@ -157,13 +157,12 @@ TEST_OF(fields_of_a_file, struct fixture, f)
 	}
 }
 
-TEST(servers)
+TEST_OF(servers, struct fixture, f)
 {
 	static const struct {
 		int64_t in_seconds;
 		bool due;
 	} table[] = {{3600, false}, {60, false}, {7100, false}, {-1, true}, {0, true}, {3 * 3600, true}};
-	struct fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		begin(f);
 		inputs_add_asked(&f->inputs, &f->search, time(NULL) + table[i].in_seconds);
@@ -204,7 +203,7 @@ TEST_OF(line_breaks_and_backslashes, struct fixture, f)
 }
 
 /* Text that the cache may hold after an accident counts as a change, not as no input. */
-TEST(malformed)
+TEST_OF(malformed, struct fixture, f)
 {
 	static const char *const texts[] = {
 		"----------------",
@@ -217,7 +216,6 @@ TEST(malformed)
 		"0000000000000007 debuginfod \n",
 		"0000000000000007 debuginfod soon\n",
 	};
-	struct fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const struct span inputs = {(const uint8_t *)texts[i], strlen(texts[i])};
 		if (inputs_check(inputs, &f->search) != -ESTALE)

@@ -114,7 +114,7 @@ static void report(struct job_fixture *f, int err, const char *text)
 	decide(f, 0, exited(1), 2);
 }
 
-TEST(reported)
+TEST_OF(reported, struct job_fixture, f)
 {
 	static const struct {
 		int err;
@@ -132,7 +132,6 @@ TEST(reported)
 		{ENOMEM, true, VERDICT_FAILED, -EFBIG, NOW + HOUR, "memory",
 		 "needs more than convert_memory=4096 bytes of memory: "},
 	};
-	struct job_fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		char text[128];
 		snprintf(text, sizeof(text), "%s%s", table[i].prefix, table[i].text);
@@ -143,10 +142,9 @@ TEST(reported)
 }
 
 /* The directory is full for this file only, unless nothing can be written to it. */
-TEST(no_room)
+TEST_OF(no_room, struct job_fixture, f)
 {
 	static const int errors[] = {ENOSPC, EDQUOT};
-	struct job_fixture *f = *state;
 	for (size_t i = 0; i < 2; i++) {
 		lines = 0;
 		restart(f, false);
@@ -185,7 +183,7 @@ TEST_OF(unreachable, struct job_fixture, f)
 }
 
 /* When servers are asked again goes into the inputs. */
-TEST(asking_again)
+TEST_OF(asking_again, struct job_fixture, f)
 {
 	static const struct {
 		int64_t again;
@@ -199,7 +197,6 @@ TEST(asking_again)
 		{NOW + 5, true, 0, "0000000000000abc debuginfod 1000005\n"},
 		{NOW + 5, false, 3, "0000000000000abc debuginfod 1000005\n"},
 	};
-	struct job_fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		text_reset(&f->job.inputs);
 		f->job.again = rows[i].again;
@@ -288,12 +285,11 @@ static void done(struct job_fixture *f, int size, bool has_ada)
 	decide(f, 0, exited(0), 2);
 }
 
-TEST(succeeded)
+TEST_OF(succeeded, struct job_fixture, f)
 {
 	static const char notes[] =
 		"image_base\t0x400000\n%sunits\t3\nfunctions_dwarf\t5\nfunctions_symbols\t6\n"
 		"bounded_by\t.eh_frame\n";
-	struct job_fixture *f = *state;
 	for (unsigned i = 0; i < 8; i++) {
 		char want[256];
 		bool in_memory = i & 1, has_ada = i & 4;
@@ -348,10 +344,9 @@ TEST_OF(not_published, struct job_fixture, f)
 	assert_int_equal(f->out.err, -EIO);
 }
 
-TEST(output_refused)
+TEST_OF(output_refused, struct job_fixture, f)
 {
 	static const char no_memory[] = "cannot take the worker's output: Cannot allocate memory";
-	struct job_fixture *f = *state;
 	done(f, (int)job_write_gsym(f->job.temp.fd) + 1, false);
 	expect(f, VERDICT_CRASHED, -EIO, NOW + HOUR, "the worker's output has not the size that it reported");
 	f->job.inputs.failed = true;
