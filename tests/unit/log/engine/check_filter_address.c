@@ -216,19 +216,6 @@ TEST(estimated)
 	running_end(&r);
 }
 
-TEST(not_mapped)
-{
-	const struct filter_unexplained *list;
-	struct running r;
-	running_begin(&r);
-	assert_int_equal(
-		running_feed(&r, "#1 0x5581f7f2a004 in ?? ()\n#2 0x5581f7f2a004 in f ()\n", FILTER_END), 0);
-	assert_int_equal(filter_unexplained(r.filter, &list), 1);
-	assert_int_equal(list[0].cause, FILTER_NO_MAPPING);
-	assert_int_equal(list[0].n_frames, 1);
-	running_end(&r);
-}
-
 /* Lists of mappings without an end, and each cutting another. */
 TEST(maps_are_bounded)
 {

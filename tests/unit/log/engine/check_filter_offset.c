@@ -224,28 +224,11 @@ TEST(known_positions)
 	check_log("[app+0x4] to 10.0.0.1:80\n", "[app+0x4]" ALPHA5 " to 10.0.0.1:80\n");
 }
 
-/* What was not explained, and why. */
-TEST(causes)
+/* A name that several functions have; the other causes are in check_pending_stack.c. */
+TEST(several_functions)
 {
 	const struct filter_unexplained *list;
 	struct running r;
-	running_begin(&r);
-	assert_int_equal(
-		running_feed(&r,
-			     "[app+0x4]\n[libx.so+0x4]\n[libx.so+0x8]\n[app+0xfffff]\n[several.so+0x1]\n"
-			     "x in app[fffffff,7f51c0000000+1000]\nword+0x4\n",
-			     FILTER_END),
-		0);
-	assert_int_equal(filter_count(r.filter).met, 6);
-	assert_int_equal(filter_count(r.filter).found, 1);
-	assert_int_equal(filter_unexplained(r.filter, &list), 4);
-	assert_int_equal(list[0].cause, FILTER_NO_IMAGE);
-	assert_string_equal(list[0].module.name, "libx.so");
-	assert_int_equal(list[0].n_frames, 2);
-	assert_int_equal(list[1].cause, FILTER_NO_FUNCTION);
-	assert_int_equal(list[2].cause, FILTER_AMBIGUOUS);
-	assert_int_equal(list[3].cause, FILTER_NO_SEGMENTS);
-	running_end(&r);
 	running_begin(&r);
 	assert_int_equal(running_feed(&r, "app!g::twice+0x2\napp!twin+0x2\n", FILTER_END), 0);
 	assert_int_equal(filter_unexplained(r.filter, &list), 1);

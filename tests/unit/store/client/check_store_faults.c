@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
+#include "tests/unit/open_descriptors.h"
 #include "work/os/monotonic.h"
 #include "store/client/lease.h"
 #include "gsym/base/vec.h"
@@ -45,21 +46,13 @@ static struct store_call *begin(struct store *store, int fd)
 	return ret;
 }
 
-static unsigned count_descriptors(void)
-{
-	unsigned n = 0;
-	for (int fd = 0; fd < 1024; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
 /* Begins requests, and waits until they are sent: the client then closes its copies of the file. */
 static void begin_and_send(struct store *store, int fd, struct store_call **ret, unsigned n)
 {
-	const unsigned before = count_descriptors();
+	const unsigned before = count_open_descriptors();
 	for (unsigned i = 0; i < n; i++)
 		ret[i] = begin(store, fd);
-	while (count_descriptors() > before + n) /* each keeps the one that is to be waited for */
+	while (count_open_descriptors() > before + n) /* each keeps the one that is to be waited for */
 		poll(NULL, 0, 1);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "tests/unit/open_descriptors.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/unit/wrap_mutex.h"
 
@@ -306,19 +307,11 @@ void __wrap_log_say(const struct log *log, enum log_level level, const char *fmt
 
 /* ---- A client ---- */
 
-static size_t open_descriptors(void)
-{
-	size_t n = 0;
-	for (int fd = 0; fd < 400; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
 int zygote_set_up(void **state)
 {
 	(void)state;
 	n_live = live;
-	n_open = open_descriptors();
+	n_open = count_open_descriptors();
 	with = (struct zygote_script){.got = 1, .type = WORKER_READY, .ends_at = NEVER};
 	zygote = (struct zygote){.program = "gsym", .log = &one_log, .stop_fd = ZYGOTE_STOP_FD};
 	n_processes = n_spawned = n_started = n_kills = 0;
@@ -349,7 +342,7 @@ int zygote_tear_down(void **state)
 	}
 	for (size_t i = 0; i < FILES; i++)
 		close(files[i]);
-	assert_int_equal(open_descriptors(), n_open);
+	assert_int_equal(count_open_descriptors(), n_open);
 	assert_int_equal(live, n_live);
 	alarm(0);
 	return 0;

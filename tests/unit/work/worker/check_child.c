@@ -7,6 +7,7 @@
 #include "work/worker/fork_loop.h"
 #include "gsym/base/sanitizer.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/open_descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,25 +186,17 @@ TEST(what_it_is_given)
 	assert_int_equal(close(high), 0);
 }
 
-static size_t open_descriptors(void)
-{
-	size_t n = 0;
-	for (int fd = 0; fd < 200; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
 static void assert_not_started(const char *mode, int err, const char *message)
 {
 	struct child_order order = order_of(mode);
 	struct child child = {.pid = 12345};
 	struct gsym_diag diag = {""};
-	size_t before = open_descriptors();
+	size_t before = count_open_descriptors();
 	assert_int_equal(child_start(&order, &child, &diag), err);
 	if (!strstr(diag.text, message))
 		fail_msg("'%s' without '%s'", diag.text, message);
 	assert_int_equal(child.pid, 12345);
-	assert_int_equal(open_descriptors(), before);
+	assert_int_equal(count_open_descriptors(), before);
 	assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 

@@ -4,6 +4,7 @@
 #include "work/worker/worker.h"
 #include "gsym/base/bytes.h"
 #include "tests/lib/unit.h"
+#include "tests/unit/open_descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,14 +62,6 @@ TEST(descriptor)
 	close_pair(pair);
 }
 
-static unsigned count_descriptors(void)
-{
-	unsigned n = 0;
-	for (int fd = 0; fd < 256; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
 /* Sends a message of @size bytes with @n descriptors. */
 static void send_with(int sock, void *data, size_t size, size_t n)
 {
@@ -95,7 +88,7 @@ TEST(several_descriptors)
 	union worker_message got;
 	struct worker_opened m = {.head = {WORKER_OPENED, sizeof(m), 0}};
 	make_pair(pair);
-	unsigned before = count_descriptors();
+	unsigned before = count_open_descriptors();
 	for (size_t n = 2; n <= 8; n++) {
 		send_with(pair[0], &m, sizeof(m), n);
 		assert_int_equal(worker_receive(pair[1], &got, &fd), -EPROTO);
@@ -108,7 +101,7 @@ TEST(several_descriptors)
 	send_with(pair[0], &m, 0, 1);
 	assert_int_equal(worker_receive(pair[1], &got, &fd), 0);
 	assert_int_equal(fd, -1);
-	assert_int_equal(count_descriptors(), before);
+	assert_int_equal(count_open_descriptors(), before);
 	close_pair(pair);
 }
 
