@@ -14,7 +14,7 @@ static int print(char **ret, const char *format, va_list list) __attribute__((fo
 
 static int print(char **ret, const char *format, va_list list)
 {
-	int n = fails() ? -1 : vasprintf(ret, format, list);
+	int n = allocation_fails() ? -1 : vasprintf(ret, format, list);
 	live += n >= 0;
 	return n;
 }

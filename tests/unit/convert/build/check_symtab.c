@@ -346,8 +346,7 @@ TEST(every_allocation_may_fail)
 			long before = live;
 			allowed = n;
 			int err = symtab_prepare(&object, kind == 1, &found);
-			failed = allowed < 0;
-			allowed = -1;
+			failed = end_allocations();
 			assert_int_equal(err, failed ? -ENOMEM : 0);
 			vec_free(&found);
 			assert_int_equal(live, before);
@@ -369,8 +368,7 @@ TEST(every_allocation_of_records_may_fail)
 		pool.strings.cap = pool.strings.n; /* the next one needs memory */
 		allowed = n;
 		int err = symtab_add_records(&all, &pool, &made);
-		failed = allowed < 0;
-		allowed = -1;
+		failed = end_allocations();
 		assert_int_equal(err, failed ? -ENOMEM : 0);
 		assert_int_equal(made.n, !failed);
 		vec_free(&made);

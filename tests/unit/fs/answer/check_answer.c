@@ -399,8 +399,7 @@ static void fails_without_memory(const char *path, const char *text)
 	for (long n = 0; failed; n++) {
 		allowed = n;
 		int err = ask(path);
-		failed = allowed < 0;
-		allowed = -1;
+		failed = end_allocations();
 		assert_true(!err || err == -ENOMEM);
 		assert_true(!err == (t.content != NULL));
 		assert_true(n < 100);

@@ -393,8 +393,7 @@ static void lines_without_memory(const char *path, const char *lines, const char
 		b.calls.n_prefetched = 0;
 		allowed = n;
 		int err = answer_some(1);
-		failed_once = allowed < 0;
-		allowed = -1;
+		failed_once = end_allocations();
 		if (err != -ENOMEM && err != outcome)
 			fail_msg("%d after %ld allocations", err, n);
 		while (!(err = answer_some(1)))

@@ -177,8 +177,7 @@ TEST(without_memory)
 		int err = path_tree_enter(&tree, top, "dir", &attr, &number);
 		if (!err)
 			err = path_tree_add(&tree, number, "new", 2, 1, true, &like);
-		failed = allowed < 0;
-		allowed = -1;
+		failed = end_allocations();
 		assert_int_equal(err, failed ? -ENOMEM : 0);
 		assert_int_equal(image(&tree, top, "old"), 1);
 		if (failed)

@@ -129,8 +129,7 @@ TEST(without_memory)
 	for (long n = 0; failed; n++) {
 		allowed = n;
 		int err = index_encode(&a, 0, &data, &size);
-		failed = allowed < 0;
-		allowed = -1;
+		failed = end_allocations();
 		assert_int_equal(err, failed ? -ENOMEM : 0);
 	}
 	failed = true;
@@ -138,8 +137,7 @@ TEST(without_memory)
 		struct index b = {0};
 		allowed = n;
 		int err = index_decode(&b, (struct span){data, size});
-		failed = allowed < 0;
-		allowed = -1;
+		failed = end_allocations();
 		assert_int_equal(err, failed ? -ENOMEM : 0);
 		assert_int_equal(b.files.n, failed ? 0 : 3);
 		index_deinit(&b);

@@ -368,8 +368,7 @@ bool walk_without(struct scanned_source *s, long n)
 {
 	allowed = n;
 	scan_pass(&s->scan);
-	bool failed = allowed < 0;
-	allowed = -1;
+	bool failed = end_allocations();
 	return failed;
 }
 

@@ -10,7 +10,6 @@
 #include "fs/tree/attr.h"
 #include "fs/tree/ops.h"
 #include "tests/lib/unit.h"
-#include "tests/unit/wrap_malloc.h"
 
 enum { OTHER_GROUP = 5000 /* of every caller */ };
 
@@ -154,16 +153,6 @@ int tree_tear_down(void **state)
 }
 
 struct call last_call;
-
-void fail_allocation(long n)
-{
-	allowed = n;
-}
-
-long live_allocations(void)
-{
-	return live;
-}
 
 int look(uint64_t in, const char *name)
 {

@@ -15,6 +15,7 @@
 #include "fs/sys/metrics.h"
 #include "fs/tree/tree.h"
 #include "fs/tree/ops.h"
+#include "tests/unit/wrap_malloc.h"
 
 #define OTHER_ID "fedcba98765432100123456789abcdef" /* no address, unlike others */
 #define SIMILAR  "0123456789abcdee"                 /* as ID, but for the last digit */
@@ -54,12 +55,6 @@ extern struct call last_call;
 
 int tree_set_up(void **state);
 int tree_tear_down(void **state);
-
-/* The allocation after @n others fails; negative: none does. */
-void fail_allocation(long n);
-
-/* How many were not freed. */
-long live_allocations(void);
 
 /* What the lookup of @name returns; its entry is in @entry. */
 int look(uint64_t in, const char *name);

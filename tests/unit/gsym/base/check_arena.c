@@ -12,7 +12,7 @@ int __real_posix_memalign(void **ret, size_t alignment, size_t size);
 
 int __wrap_posix_memalign(void **ret, size_t alignment, size_t size)
 {
-	int err = fails() ? 12 : __real_posix_memalign(ret, alignment, size);
+	int err = allocation_fails() ? 12 : __real_posix_memalign(ret, alignment, size);
 	live += !err;
 	large += !err;
 	return err;

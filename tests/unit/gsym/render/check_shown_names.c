@@ -315,8 +315,7 @@ TEST(without_memory)
 			allowed = rounds;
 			n = 0;
 			int err = build_and_visit(r, wanted[i], &n);
-			failed = allowed < 0;
-			allowed = -1;
+			failed = end_allocations();
 			assert_int_equal(err, failed ? -ENOMEM : i == 0 ? 2 : 1);
 			assert_true(failed || (int)n == err);
 			assert_int_equal(live, before);

@@ -129,7 +129,7 @@ ENGINE_TEST(faults)
 	RUN(-EIO, STORE_GET, "a");
 	EVENT(CALL_PWRITE, .before = shorten);
 	RUN(-EBADMSG, STORE_GET, "a");
-	allow_allocations(0);
+	allowed = 0;
 	RUN(-ENOMEM, STORE_GET, "a");
 	end_allocations();
 }
@@ -194,12 +194,12 @@ static void refuse(const char *path, int err, const char *reason)
 {
 	void *none = NULL;
 	struct gsym_diag diag = {""};
-	const long n_live = count_live();
+	const long n_live = live;
 	assert_int_equal(directory_engine.open(&(const struct store_options){.address = path}, &none, &diag),
 			 err);
 	assert_null(none);
 	assert_non_null(strstr(diag.text, reason));
-	assert_int_equal(count_live(), n_live);
+	assert_int_equal(live, n_live);
 }
 
 ENGINE_TEST(opening)
@@ -213,7 +213,7 @@ ENGINE_TEST(opening)
 	EVENT(CALL_FSTAT, .nth = 2, .err = EIO);
 	refuse(store_path, -EIO, "cannot stat: Input/output error");
 	for (long n = 0; n < 2; n++) {
-		allow_allocations(n);
+		allowed = n;
 		refuse(store_path, -ENOMEM, "no memory");
 		assert_true(end_allocations());
 	}

@@ -131,7 +131,7 @@ ENGINE_TEST(faults)
 	}
 	RUN(-EIO, STORE_PUT, "a", .bytes = "abc", .n_bytes = 3, .size = 4); /* shorter than it says */
 	RUN(-EBADMSG, STORE_PUT, "a/b");
-	allow_allocations(0);
+	allowed = 0;
 	RUN(-ENOMEM, STORE_PUT, "a");
 	end_allocations();
 	assert_string_equal(names_in(""), " a");

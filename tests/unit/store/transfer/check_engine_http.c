@@ -343,12 +343,12 @@ TEST(no_memory)
 	reset_server();
 	for (long n = 0; err; n++) {
 		assert_in_range(n, 0, 10);
-		allow_allocations(n);
+		allowed = n;
 		err = http_engine.open(&options, &engine, NULL);
 		assert_int_equal(err, end_allocations() ? -ENOMEM : 0);
-		assert_true(!err || (!engine && count_live() == 0 && server.n_clients == 0));
+		assert_true(!err || (!engine && live == 0 && server.n_clients == 0));
 	}
-	const long before = count_live();
+	const long before = live;
 	static const struct scripted script[] = {
 		{"PUT a <abc>; If-Match: t; Authorization: Bearer t", 201, .etag = "n"}, {NULL}};
 	err = -ENOMEM;
@@ -356,10 +356,10 @@ TEST(no_memory)
 		assert_in_range(n, 0, 20);
 		struct transfer transfer = make_transfer(&(const struct transfer){PUT("a"), MATCH});
 		begin_script(script);
-		allow_allocations(n);
+		allowed = n;
 		err = http_engine.run(engine, &transfer);
 		assert_int_equal(err, end_allocations() ? -ENOMEM : 0);
-		assert_int_equal(count_live(), before);
+		assert_int_equal(live, before);
 		close_transfer();
 	}
 	expect_end();

@@ -70,7 +70,7 @@ static void refuse(const char *address, int err, const char *reason)
 			 err);
 	assert_null(engine);
 	assert_non_null(strstr(diag.text, reason));
-	assert_int_equal(count_live(), 0);
+	assert_int_equal(live, 0);
 	assert_int_equal(server.n_clients, 0);
 }
 
@@ -113,7 +113,7 @@ TEST(opening)
 			 -ELIBACC);
 	assert_string_equal(diag.text, "no client");
 	assert_null(engine);
-	assert_int_equal(count_live(), 0);
+	assert_int_equal(live, 0);
 	s3_engine.close(NULL);
 }
 
@@ -125,12 +125,12 @@ TEST(no_memory)
 	reset_server();
 	for (long n = 0; err; n++) {
 		assert_in_range(n, 0, 20);
-		allow_allocations(n);
+		allowed = n;
 		err = s3_engine.open(&(const struct store_options){.address = "s3://b/p"}, &engine, NULL);
 		assert_int_equal(err, end_allocations() ? -ENOMEM : 0);
-		assert_true(!err || (!engine && count_live() == 0 && !server.n_clients));
+		assert_true(!err || (!engine && live == 0 && !server.n_clients));
 	}
 	s3_engine.close(engine);
-	assert_int_equal(count_live(), 0);
+	assert_int_equal(live, 0);
 	assert_int_equal(server.n_clients, 0);
 }

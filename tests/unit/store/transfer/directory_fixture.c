@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "tests/unit/open_descriptors.h"
-#include "tests/unit/wrap_malloc.h"
 #include "tests/unit/temp_directory.h"
 
 struct directory_world world;
@@ -336,21 +335,4 @@ const char *names_in(const char *directory)
 	for (size_t i = 0; i < n; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", sorted[i]);
 	return text;
-}
-
-void allow_allocations(long n)
-{
-	allowed = n;
-}
-
-bool end_allocations(void)
-{
-	const bool failed = allowed < 0;
-	allowed = -1;
-	return failed;
-}
-
-long count_live(void)
-{
-	return live;
 }

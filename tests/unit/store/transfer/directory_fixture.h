@@ -14,6 +14,7 @@
 #include "tests/lib/unit.h"
 
 #include "store/transfer/engine.h"
+#include "tests/unit/wrap_malloc.h"
 
 enum directory_call {
 	NO_CALL,
@@ -75,9 +76,5 @@ void write_object(const char *name, const char *bytes, size_t size, int64_t seco
 const char *read_object_text(const char *name);
 /* The names of the files of a directory of the store, sorted, each after a space; "": of its root. */
 const char *names_in(const char *directory);
-
-void allow_allocations(long n); /* then one fails */
-bool end_allocations(void);     /* none fails any more; whether one did */
-long count_live(void);          /* allocations that were not freed */
 
 #endif

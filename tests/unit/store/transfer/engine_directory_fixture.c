@@ -55,7 +55,7 @@ int end_engine(void **state)
 	file = -1;
 	directory_engine.close(engine);
 	end_store(state);
-	assert_int_equal(count_live(), 0);
+	assert_int_equal(live, 0);
 	return 0;
 }
 
@@ -103,11 +103,11 @@ const struct store_reply *run_trial(const struct trial *trial, int want)
 	n_begun = 0;
 	running = trial;
 	const unsigned n_open = count_open_descriptors();
-	const long n_live = count_live();
+	const long n_live = live;
 	assert_int_equal(directory_engine.run(engine, &transfer), want);
 	EVENT(NO_CALL);
 	assert_int_equal(count_open_descriptors(), n_open);
-	assert_int_equal(count_live(), n_live);
+	assert_int_equal(live, n_live);
 	assert_int_equal(transfer.reply.err, want);
 	snprintf(text, sizeof(text), "%s: %s", trial->name, strerror(-want));
 	if (want != -ESTALE)

@@ -187,23 +187,6 @@ void __wrap___explicit_bzero_chk(void *p, size_t size, size_t size_of_object)
 	__wrap_explicit_bzero(p, size);
 }
 
-void allow_allocations(long n)
-{
-	allowed = n;
-}
-
-bool end_allocations(void)
-{
-	const bool failed = allowed < 0;
-	allowed = -1;
-	return failed;
-}
-
-long count_live(void)
-{
-	return live;
-}
-
 /* ---- One engine ---- */
 
 void *engine;

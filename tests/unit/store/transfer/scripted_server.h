@@ -13,6 +13,7 @@
 #include "tests/lib/unit.h"
 
 #include "store/transfer/http_exchange.h"
+#include "tests/unit/wrap_malloc.h"
 
 enum { SCRIPT_MAX = 12 };
 
@@ -45,11 +46,8 @@ void expect_end(void);
 
 /* ---- The machine ---- */
 
-extern const char *secret;      /* that may not stay in memory; NULL: none */
-extern unsigned n_wiped;        /* how often memory that held it was cleared */
-void allow_allocations(long n); /* then one fails */
-bool end_allocations(void);     /* none fails any more; whether one did */
-long count_live(void);          /* allocations that were not freed */
+extern const char *secret; /* that may not stay in memory; NULL: none */
+extern unsigned n_wiped;   /* how often memory that held it was cleared */
 
 /* ---- One engine ---- */
 

@@ -14,7 +14,6 @@
 
 #include "gsym/base/diag.h"
 #include "tests/unit/open_descriptors.h"
-#include "tests/unit/wrap_malloc.h"
 #include "tests/unit/wrap_mutex.h"
 
 enum {
@@ -346,16 +345,6 @@ int zygote_tear_down(void **state)
 	assert_int_equal(live, n_live);
 	alarm(0);
 	return 0;
-}
-
-void fail_allocation(void)
-{
-	allowed = 0;
-}
-
-bool has_failed_allocation(void)
-{
-	return allowed < 0;
 }
 
 int order_worker(struct zygote *by, size_t n, struct child *ret, struct gsym_diag *diag)

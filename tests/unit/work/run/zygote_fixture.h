@@ -15,6 +15,7 @@
 #include "tests/lib/unit.h"
 
 #include "work/run/zygote.h"
+#include "tests/unit/wrap_malloc.h"
 
 enum {
 	ANSWER_MS = 1000, /* the time for an answer, and for ending */
@@ -75,10 +76,6 @@ int zygote_tear_down(void **state);
 
 /* As if it were killed or had exited. */
 void end_process(struct made_process *process);
-
-/* The next allocation fails; whether one did. */
-void fail_allocation(void);
-bool has_failed_allocation(void);
 
 /* Asks for a worker with @n files. */
 int order_worker(struct zygote *by, size_t n, struct child *ret, struct gsym_diag *diag);

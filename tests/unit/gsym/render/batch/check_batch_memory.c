@@ -32,8 +32,7 @@ static void check_options(const struct gsym_reader *r, const struct batch_option
 		struct text_buf out = {0};
 		allowed = n;
 		int err = answer_all(r, options, queries, &out);
-		failed = allowed < 0;
-		allowed = -1;
+		failed = end_allocations();
 		assert_true(!err || (err == -ENOMEM && failed));
 		if (!err) {
 			assert_int_equal(out.n, whole.n);
