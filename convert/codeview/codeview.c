@@ -5,6 +5,7 @@
 
 #include "convert/codeview/cv_format.h"
 #include "convert/codeview/cv_parts.h"
+#include "convert/record/name_match.h"
 #include "convert/record/radix.h"
 #include "gsym/base/parallel.h"
 #include "gsym/base/search.h"
@@ -199,23 +200,64 @@ static int sort_functions(const record_vec *records, size_t first, struct keyed 
 	return radix_sort(v, n);
 }
 
-/*
- * Gives a function the name of the last public symbol at its start, as llvm-symbolizer does: a linkage name,
- * which has what that of the record lacks, the parameters.
- */
-static int take_public_name(const struct codeview *cv, struct pool *pool, struct func_record *function)
+/* The last public symbol at @start, as llvm-symbolizer takes it; false if there is none. */
+static bool public_at(const symbol_vec *symbols, uint64_t start, struct pool_string *ret)
 {
-	const symbol_vec *symbols = cv->source.symbols;
-	uint64_t start = function->start;
 	size_t end = PARTITION_POINT(0, symbols->n, mid, symbols->v[mid].addr <= start);
 	if (!end || symbols->v[end - 1].addr != start || symbols->v[end - 1].label)
-		return 0;
-	uint32_t name;
-	struct pool_string text = pool_string_of(symbols->v[end - 1].name, strlen(symbols->v[end - 1].name));
-	if (pool_add_string(pool, &text, &name))
+		return false;
+	*ret = pool_string_of(symbols->v[end - 1].name, strlen(symbols->v[end - 1].name));
+	return true;
+}
+
+/* The name of a function without the scopes that it is in and arguments of a template. */
+static struct pool_string identifier_of(struct pool_string name)
+{
+	size_t depth = 0, first = 0, end;
+	for (size_t i = 0; i + 1 < name.size; i++) {
+		depth += name.text[i] == '<';
+		depth -= name.text[i] == '>' && depth;
+		if (!depth && name.text[i] == ':' && name.text[i + 1] == ':')
+			first = i + 2;
+	}
+	for (end = first + (first < name.size); end < name.size && name.text[end] != '<';)
+		end++;
+	return (struct pool_string){.text = name.text + first, .size = (uint32_t)(end - first)};
+}
+
+/*
+ * Chooses which of @n functions at one address represents them, puts it first, and gives it the name of the
+ * public there: a linkage name, which has what that of its record lacks, the parameters. It is the first whose
+ * name fits, so that lines and name are of one function. The others keep their names, but for copies of it.
+ */
+static int represent(const struct codeview *cv, struct pool *pool, record_vec *records, struct keyed *v,
+		     size_t n)
+{
+	struct pool_string text = {0};
+	uint32_t name = 0;
+	bool has_public = public_at(cv->source.symbols, v[0].key, &text);
+	for (size_t i = 0; i < n && n > 1 && has_public; i++) {
+		uint32_t own = records->v[v[i].index].name;
+		struct pool_string identifier =
+			own == NO_STRING ? (struct pool_string){0} : identifier_of(pool->strings.v[own]);
+		if (!identifier.size || !name_matches(&text, &identifier))
+			continue;
+		struct keyed chosen = v[i];
+		v[i] = v[0];
+		v[0] = chosen;
+		break;
+	}
+	if (has_public && pool_add_string(pool, &text, &name))
 		return -ENOMEM;
-	if (name)
-		function->name = name; /* else it exceeds the pool's limit */
+	struct func_record *chosen = &records->v[v[0].index];
+	uint32_t own = chosen->name;
+	chosen->represents = n > 1;
+	if (!name)
+		return 0; /* there is none, or it exceeds the pool's limit */
+	chosen->name = name;
+	for (size_t i = 1; i < n && own != NO_STRING; i++)
+		if (records->v[v[i].index].name == own)
+			records->v[v[i].index].name = name;
 	return 0;
 }
 
@@ -232,18 +274,11 @@ int codeview_settle(const struct codeview *cv, struct pool *pool, record_vec *re
 	int err = v && records->n <= UINT32_MAX ? sort_functions(records, first, v, &n) : -ENOMEM;
 	if (err)
 		return err;
-	/*
-	 * The linker folds functions into one range: the first represents them all. Others keep the names of
-	 * their records, since nothing tells which public symbol is whose, unless they are copies of it.
-	 */
+	/* The linker folds functions into one range. */
 	for (size_t i = 0, end; i < n && !err; i = end) {
-		struct func_record *function = &records->v[v[i].index];
-		uint32_t own = function->name;
-		err = take_public_name(cv, pool, function);
-		for (end = i + 1; end < n && v[end].key == v[i].key; end++)
-			if (own != NO_STRING && records->v[v[end].index].name == own)
-				records->v[v[end].index].name = function->name;
-		function->represents = end - i > 1;
+		for (end = i + 1; end < n && v[end].key == v[i].key;)
+			end++;
+		err = represent(cv, pool, records, v + i, end - i);
 	}
 	if (err)
 		return err;

@@ -35,7 +35,8 @@ const struct unit_result *codeview_results(const struct codeview *cv, size_t *re
 
 /*
  * Names functions by the symbols at their starts, and thunks and separated parts by the functions they belong
- * to, and chooses which of several folded functions represents them: the first.
+ * to, and chooses which of several folded functions represents them: that which the symbol names, or the
+ * first.
  *
  * @cv:      whose results were merged
  * @pool:    names of @records

@@ -41,12 +41,28 @@ static bool has_inside(const struct pool_string *s, const struct pool_string *na
 	return false;
 }
 
+/*
+ * Microsoft's mangled names begin with the identifier, "?f@", or its code, for which a constructor has its
+ * class: "??0S@". Of a template they have "?$" before it.
+ */
+static bool begins_with(const struct pool_string *s, const struct pool_string *name)
+{
+	bool structor = has_at(s, 1, "?0", 2) || has_at(s, 1, "?1", 2);
+	bool is_tilde = name->size && name->text[0] == '~';
+	size_t at = structor ? 3 : 1, size = name->size - is_tilde;
+	at += has_at(s, at, "?$", 2) ? 2 : 0;
+	return is_tilde == has_at(s, 1, "?1", 2) && has_at(s, at, name->text + is_tilde, size) &&
+	       has_at(s, at + size, "@", 1);
+}
+
 bool name_matches(const struct pool_string *symbol, const struct pool_string *name)
 {
 	if (has_at(symbol, 0, name->text, name->size) &&
 	    (symbol->size == name->size || symbol->text[name->size] == '.' ||
 	     symbol->text[name->size] == '@'))
 		return true;
+	if (has_at(symbol, 0, "?", 1))
+		return begins_with(symbol, name);
 	return is_mangled(symbol) && has_inside(symbol, name);
 }
 

@@ -12,7 +12,7 @@ bool string_is_mangled(const struct pool *pool, uint32_t string);
 /*
  * Whether @symbol is a name of the function that DWARF calls @name: the same, with a suffix of a clone or a
  * symbol version (".isra.0", "@GLIBC_2.2.5"), or a mangled name that contains its plain name, because DWARF
- * often has no linkage name of static functions. The hashes are not used.
+ * often has no linkage name of static functions, and CodeView none. The hashes are not used.
  */
 bool name_matches(const struct pool_string *symbol, const struct pool_string *name);
 

@@ -444,19 +444,22 @@ def check_publics(gsym):
 
 
 def check_public_names(gsym):
-    """Functions are called as the last public at their start, and thunks and parts as their functions; folded ones keep their own names."""
-    folded = m.Module("/src/b.obj", [m.proc("folded", 0, 0x40), m.proc("ns::f", 0, 0x40), m.trampoline(0x90, 5, 0x40)], contribution=(1, 0x90, 5))
-    made = program([m.proc("ns::f", 0, 0x40), m.proc("g", 0x40, 0x10), m.proc("own", 0x50, 0x10), m.sepcode(0x100, 0x20, 0)], more=[folded],
-                   publics=[("?a@@YAXXZ", 0), ("?f@ns@@YAXXZ", 0), ("?g@@YAXXZ", 0x40), ("label", 0x50, 1, 0), ("?inside@@YAXXZ", 0x58)])
-    frames = {0x1000: ["?f@ns@@YAXXZ /src/a.cc:10"], 0x103f: ["?f@ns@@YAXXZ /src/a.cc:12"], 0x1040: ["?g@@YAXXZ"], 0x1050: ["own"],
-              0x1090: ["?g@@YAXXZ"], 0x1100: ["?f@ns@@YAXXZ"]}
+    """Functions are called as the last public at their start, and thunks and parts as their functions. Of folded ones the one that it names stands for all."""
+    folded = m.Module("/src/b.obj", [m.proc("ns::g<ns::S>", 0, 0x40), m.proc("ns::f<ns::S>", 0, 0x40), m.trampoline(0x90, 5, 0x40), m.trampoline(0x98, 5, 0)],
+                      contribution=(1, 0x90, 13))
+    made = program([m.proc("folded", 0, 0x40), m.proc("g", 0x40, 0x10), m.proc("own", 0x50, 0x10), m.proc("one", 0x60, 0x10), m.proc("two", 0x60, 0x10),
+                    m.sepcode(0x100, 0x20, 0)], more=[folded],
+                   publics=[("?a@@YAXXZ", 0), ("??$f@VS@ns@@@ns@@YAXXZ", 0), ("?g@@YAXXZ", 0x40), ("label", 0x50, 1, 0), ("?inside@@YAXXZ", 0x58),
+                            ("?other@@YAXXZ", 0x60)])
+    frames = {0x1000: ["??$f@VS@ns@@@ns@@YAXXZ"], 0x103f: ["??$f@VS@ns@@@ns@@YAXXZ"], 0x1040: ["?g@@YAXXZ"], 0x1050: ["own"], 0x1060: ["?other@@YAXXZ"],
+              0x1090: ["?g@@YAXXZ"], 0x1098: ["??$f@VS@ns@@@ns@@YAXXZ"], 0x1100: ["??$f@VS@ns@@@ns@@YAXXZ"]}
     expect(gsym, "publics of functions", made, frames, judge=False)
     with tempfile.TemporaryDirectory() as directory:
         path = pathlib.Path(directory, "x.pdb")
         path.write_bytes(made.file())
         convert(gsym, path, f"{path}.gsym", "--merged-functions")
         told = peers.run([gsym, "lookup", "--merged-functions", "--no-demangle", f"{path}.gsym", "0x1000"])
-        if [told.count(name) for name in ("?f@ns@@YAXXZ", "folded", "ns::f")] != [1, 1, 0]:
+        if [told.count(name) for name in ("??$f@VS@ns@@@ns@@YAXXZ", "folded", "ns::g<ns::S>", "ns::f")] != [1, 1, 1, 0]:
             failures.append(f"publics of folded functions: {told}")
 
 

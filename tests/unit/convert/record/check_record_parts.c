@@ -204,6 +204,20 @@ TEST(names_match)
 		{"_ZN10operator()", "operator()", false},
 		{"_Z14twelve_chars_v", "twelve_chars_v", true},
 		{"_Z4twelve_chars_v", "twelve_chars_v", false},
+		{"?work@ns@@YAXXZ", "work", true},
+		{"?work@ns@@YAXXZ", "ns", false},
+		{"?works@ns@@YAXXZ", "work", false},
+		{"?work", "work", false},
+		{"??$work@H@@YAXH@Z", "work", true},
+		{"??0S@ns@@QEAA@XZ", "S", true},
+		{"??0?$S@H@@QEAA@XZ", "S", true},
+		{"??0S@@QEAA@XZ", "~S", false},
+		{"??1S@@QEAA@XZ", "~S", true},
+		{"??1S@@QEAA@XZ", "S", false},
+		{"??1?$S@H@@QEAA@XZ", "~S", true},
+		{"??_GS@@UEAAPEAXI@Z", "S", false},
+		{"??1", "~", false},
+		{"?", "", false},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		if (matches(cases[i].symbol, cases[i].name) != cases[i].same)
