@@ -73,6 +73,17 @@ def check_exports(gsym):
     expect(gsym, "exports and symbols", made, {**m.NAMES, 0x107f: ["more"]})
 
 
+def check_jump_table(gsym):
+    """An incrementally linked program exports jumps of a table, most of which have no name: each is as long as a jump."""
+    jumps = b"\xe9\0\1\0\0" * 4
+    for machine, ends in ((m.I386, True), (m.AMD64, True), (m.ARM64, False)):
+        made = m.program(machine, dwarf=False, symbols=False, code=(b"\xcc" * 5 + jumps).ljust(0x30, b"\xcc") + b"\xe9\0\1\0\0".ljust(0x50, b"\xcc"))
+        made.exports({"first": 0x1005, "third": 0x100f, "last": 0x1014, "tail": 0x1030})
+        expect(gsym, f"table of jumps, machine {machine:#x}", made,
+               {0x1004: [], 0x1005: ["first"], 0x1009: ["first"], 0x100a: [] if ends else ["first"], 0x100f: ["third"], 0x1014: ["last"],
+                0x1018: ["last"], 0x1019: [] if ends else ["last"], 0x1030: ["tail"], 0x107f: ["tail"]})
+
+
 def check_unwind(gsym):
     made = m.program(dwarf=False, symbols=False)
     made.exports({"first": 0x1000, "second": 0x1040})
@@ -364,7 +375,7 @@ def check_cut(gsym):
                 failures.append(f"cut at {size:#x}: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_machines, check_names, check_untyped, check_exports, check_unwind, check_thunks, check_thunks_with_symbols,
+CHECKS = (check_machines, check_names, check_untyped, check_exports, check_jump_table, check_unwind, check_thunks, check_thunks_with_symbols,
           check_files, check_ids, check_go, check_programs, check_damaged, check_overlaps, check_cut)
 
 

@@ -8,6 +8,7 @@
  */
 #include "convert/object/pe/pe.h"
 
+#include "convert/object/coff.h"
 #include "gsym/base/search.h"
 
 enum {
@@ -15,6 +16,9 @@ enum {
 	ARM_ENTRY_SIZE = 8,
 	UNW_FLAG_CHAININFO = 4,
 	CHAIN_MAX = 32,
+	JUMP = 0xe9, /* x86: to a relative address of 4 bytes */
+	JUMP_SIZE = 5,
+	PADDING = 0xcc,
 };
 
 struct unwind_entry {
@@ -91,6 +95,22 @@ int pe_list_functions(const struct object_file *object, range_vec *ret)
 	return 0;
 }
 
+/*
+ * Whether @rva is in a table of jumps, by which incrementally linked programs call functions, also those that
+ * they export: another jump follows it, or if it is the last one, padding. No function goes on behind it.
+ */
+static bool is_in_jump_table(const struct object_file *object, uint64_t rva)
+{
+	uint16_t machine = pe_of(object)->machine;
+	if (machine != IMAGE_FILE_MACHINE_AMD64 && machine != IMAGE_FILE_MACHINE_I386)
+		return false;
+	struct span at = pe_bytes(object, rva), before = pe_bytes(object, rva - JUMP_SIZE);
+	if (at.size <= JUMP_SIZE || at.data[0] != JUMP)
+		return false;
+	uint8_t next = at.data[JUMP_SIZE];
+	return next == JUMP || (next == PADDING && before.size && before.data[0] == JUMP);
+}
+
 int pe_bound_symbols(struct object_file *object)
 {
 	range_vec *functions = &object->functions;
@@ -100,6 +120,8 @@ int pe_bound_symbols(struct object_file *object)
 		size_t at = PARTITION_POINT(0, functions->n, mid, functions->v[mid].lo < s->addr);
 		if (at < functions->n && functions->v[at].lo == s->addr)
 			s->size = functions->v[at].hi - s->addr;
+		else if (!s->size && is_in_jump_table(object, s->addr - object->base_address))
+			s->size = JUMP_SIZE;
 	}
 	if (!err)
 		object_settle_functions(object, ".pdata");
