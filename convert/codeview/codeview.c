@@ -227,8 +227,9 @@ static struct pool_string identifier_of(struct pool_string name)
 
 /*
  * Chooses which of @n functions at one address represents them, puts it first, and gives it the name of the
- * public there: a linkage name, which has what that of its record lacks, the parameters. It is the first whose
- * name fits, so that lines and name are of one function. The others keep their names, but for copies of it.
+ * public there: a linkage name, which has what that of its record lacks, the parameters. It is the first one
+ * whose name fits, so that lines and name are of one function. The others keep their names, but for copies of
+ * it.
  */
 static int represent(const struct codeview *cv, struct pool *pool, record_vec *records, struct keyed *v,
 		     size_t n)

@@ -407,14 +407,24 @@ static int take_lines(struct line_walk *w, struct cv_contribution *part)
 	return err;
 }
 
-/* The contribution with the lines at the start of the function; NULL: there are none. */
+/*
+ * The contribution with the lines at the start of the function; NULL: there are none. Several at its place
+ * are of folded functions, or of functions that the linker left out: one that is as large as it is preferred.
+ */
 static struct cv_contribution *first_contribution(struct cv_lines *l, const struct line_walk *w, size_t upto)
 {
 	struct cv_contribution *v = l->contributions.v;
 	size_t same = PARTITION_POINT(0, upto, mid, v[mid].place < w->place);
 	if (same < upto) {
 		size_t nth = v[same].taken++;
-		return &v[upto - same > nth ? same + nth : upto - 1];
+		struct cv_contribution *first = &v[upto - same > nth ? same + nth : upto - 1];
+		for (size_t i = same; i < upto && first->size != w->size; i++) {
+			if (!budget_work(w->budget, ACCOUNT_ROWS, 1))
+				break;
+			if (v[i].size == w->size && !v[i].used)
+				first = &v[i];
+		}
+		return first;
 	}
 	for (size_t i = upto; i-- > 0 && v[i].reach > w->place && budget_work(w->budget, ACCOUNT_ROWS, 1);)
 		if (v[i].place + v[i].size > w->place)

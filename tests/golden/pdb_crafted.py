@@ -443,6 +443,13 @@ def check_publics(gsym):
     expect(gsym, "publics beside a function", made, {0x1000: ["_main /src/a.cc:10"], 0x103f: ["_main /src/a.cc:12"], 0x1040: ["after"]}, judge=False)
 
 
+def check_left_out(gsym):
+    """Lines of functions that the linker left out lie at the place of another one, which is as large as its own."""
+    lines = [m.lines(0, 0x80, (A, [(0, 20)])), m.lines(0, 0x20, (A, [(0, 30), (0x10, 31)])), m.lines(0, 0x30, (A, [(0, 40)]))]
+    expect(gsym, "lines of functions left out", program([m.proc("main", 0, 0x20)], lines), {0x1000: ["main /src/a.cc:30"], 0x101f: ["main /src/a.cc:31"]},
+           judge=False)
+
+
 def check_public_names(gsym):
     """Functions are called as the last public at their start, and thunks and parts as their functions. Of folded ones the one that it names stands for all."""
     folded = m.Module("/src/b.obj", [m.proc("ns::g<ns::S>", 0, 0x40), m.proc("ns::f<ns::S>", 0, 0x40), m.trampoline(0x90, 5, 0x40), m.trampoline(0x98, 5, 0)],
@@ -662,7 +669,7 @@ def check_refused(gsym):
 
 
 CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_trampolines,
-          check_managed, check_parts, check_entries, check_publics, check_public_names,
+          check_managed, check_parts, check_entries, check_publics, check_left_out, check_public_names,
           check_joined, check_counted, check_cut, check_depth, check_apart, check_accounts, check_spent, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 
