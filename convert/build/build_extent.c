@@ -16,8 +16,7 @@ enum {
 	COMPARED_SIZE_MAX = 4096, /* bytes of such a name that are compared */
 };
 
-/* Lists the ranges of the unit's subprograms in ascending order, unless that is done. */
-static int list_bodies(struct unit_builder *b)
+int builder_list_bodies(struct unit_builder *b)
 {
 	if (b->bodies.n)
 		return 0;
@@ -80,7 +79,7 @@ int builder_extent(struct unit_builder *b, struct range range, const struct name
 		b->context->match_llvm ? NULL : find_holder(b->context->symbols, range);
 	if (!holder || holder->end - holder->addr > UINT32_MAX || !is_namesake(b, holder, name))
 		return 0;
-	int err = list_bodies(b);
+	int err = builder_list_bodies(b);
 	if (!err && is_alone(b, range, holder->addr, holder->end))
 		*ret = (struct range){holder->addr, holder->end};
 	return err;

@@ -158,14 +158,21 @@ static bool row_begins(const struct line_table *lines, const struct line_seq *se
 	return at < seq->end && lines->rows.v[at].addr == addr;
 }
 
+static bool function_begins(const struct unit_builder *b, uint64_t addr)
+{
+	size_t at = PARTITION_POINT(0, b->bodies.n, mid, b->bodies.v[mid].lo < addr);
+	return at < b->bodies.n && b->bodies.v[at].lo == addr;
+}
+
 /*
- * Where rows are wanted for a symbol: from its start, or from the end of the function there if that is before
- * the end of the symbol, and no other function begins between the two. Its end if nowhere.
+ * Where rows are wanted for a symbol: from its start if no function has that, or it is a function within
+ * another's code; or from the end of the function there if that is before the end of the symbol, and no other
+ * function begins between the two. Its end if nowhere.
  */
 static uint64_t orphan_rest(const struct unit_builder *b, const struct code_symbol *s)
 {
 	const struct range *function = ranges_find(&b->covered, s->addr);
-	if (!function)
+	if (!function || (!s->label && !function_begins(b, s->addr)))
 		return s->addr;
 	const struct range *next = function + 1, *end = b->covered.v + b->covered.n;
 	bool alone = next == end || next->lo >= s->end;
@@ -193,15 +200,17 @@ static int build_orphan(struct unit_builder *b, const struct code_symbol *s, con
 }
 
 /*
- * Assembly labels, thunks and functions that the compiler merged with an identical one have rows but no
- * entry. Their rows become a RECORD_LINES at the symbol's address, used if no other record has rows there.
- * So do those of code in a symbol after the end of its entry: rustc's entries for Windows leave out code that
- * cleans up, which unwind data has.
+ * Assembly labels, thunks, functions that the compiler merged with an identical one, and those of assembly
+ * statements have rows but no entry. Their rows become a RECORD_LINES at the symbol's address, used if no
+ * other record has rows there. So do those of code in a symbol after the end of its entry: rustc's entries
+ * for Windows leave out code that cleans up, which unwind data has.
  */
 static int build_orphans(struct unit_builder *b)
 {
 	const symbol_vec *symbols = b->context->symbols;
 	size_t done = 0; /* symbols before this index are done */
+	if (builder_list_bodies(b))
+		return -ENOMEM;
 	ranges_normalize(&b->covered);
 	for (size_t i = 0; i < b->lines.seqs.n; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];

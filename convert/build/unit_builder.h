@@ -123,6 +123,9 @@ int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
 int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
 
+/* Lists the ranges of the unit's subprograms in builder->bodies, unless that is done: 0 or -ENOMEM. */
+int builder_list_bodies(struct unit_builder *builder);
+
 /*
  * The bytes of the function that has @range and @name (build_extent.c): those of the symbol around it, if
  * that has the name and holds no other function, else its own. 0 or -ENOMEM.

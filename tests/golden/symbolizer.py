@@ -314,6 +314,14 @@ class Symbolizer(unittest.TestCase):
                 self.assertEqual(self.llvm("-e", name, "--no-inlines", hex(self.addr)), f"{wanted}\n{two}:0\n\n")
             self.assertIn("\nouter\n", self.gnu("-fie", name, f"{self.addr:x}"))
 
+    def test_function_of_an_assembly_statement(self):
+        """Its code has the lines of the statement, though it is within another function's."""
+        text = "int f(int x)\n{\n  volatile int y = x;\n  __asm__ volatile(\".globl inner\\n.type inner,%function\\ninner: nop\\nnop\\n.size inner,.-inner\");\n" \
+               "  return y + 5;\n}\nint main(int argc, char **argv) { return f(argc) + (argv == 0); }\n"
+        path, addr = self.compile("statement", text, "inner")
+        self.assertEqual(self.llvm("-e", path, hex(addr), hex(addr + 1)), 2 * f"inner\n{path}.c:4:0\n\n")
+        self.assertEqual(self.gnu("-fe", path, f"{addr - 1:x}"), f"f\n{path}.c:3\n")
+
     def test_32_bit(self):
         """Such an address has 8 digits in addr2line."""
         made = subprocess.run(["cc", "-m32", "-g", "-O1", "-c", "-o", "half.o", "app.c"], cwd=self.dir, capture_output=True, check=False)
