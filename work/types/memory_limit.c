@@ -44,12 +44,13 @@ static uint64_t data_size(void)
 
 void memory_limit_note(size_t size)
 {
+	if (statm < 0)
+		return;
 	int err = errno;
-	uint64_t used = statm < 0 ? 0 : data_size(), wanted;
+	uint64_t used = data_size(), wanted;
 	if (__builtin_add_overflow(used + ALLOCATOR_STEP, size, &wanted))
 		wanted = UINT64_MAX;
-	if (statm >= 0)
-		atomic_store(&is_reached, used && wanted > limit);
+	atomic_store(&is_reached, used && wanted > limit);
 	errno = err;
 }
 

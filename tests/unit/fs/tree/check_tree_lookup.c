@@ -368,6 +368,7 @@ TEST(without_memory)
 	put_new(t.f, debug_file());
 	scan_over();
 	uint64_t image = found(INO_ROOT, ID), base = found(image, "base"), name = found(INO_BY_NAME, "debug");
+	fails_without_memory(INO_ROOT, "images.tsv");
 	open_image(ID);
 	fails_without_memory(base, "0x7000");
 	fails_without_memory(found(base, "0x7000"), "q");

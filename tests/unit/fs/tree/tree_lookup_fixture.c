@@ -157,7 +157,7 @@ struct call last_call;
 int look(uint64_t in, const char *name)
 {
 	free(last_call.addresses);
-	last_call = (struct call){.ino = in, .name = name, .attempt = lookup_attempt};
+	last_call = (struct call){.ino = in, .name = name, .attempt = lookup_attempt, .on_runner = true};
 	memset(&entry, 0xff, sizeof(entry));
 	int err = lookup_attempt(&last_call);
 	free(last_call.addresses);
