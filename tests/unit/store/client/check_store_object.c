@@ -34,19 +34,10 @@ static struct store_key known_key(void)
 
 static int setup(void **state)
 {
-	struct key_files *files = calloc(1, sizeof(*files));
-	assert_non_null(files);
-	key_files_init(files);
+	key_files_set_up(state);
+	const struct key_files *files = *state;
 	write_keys(files->secret, KNOWN_SECRET, 0600);
 	write_keys(files->trusted, KNOWN_PUBLIC, 0600);
-	*state = files;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	key_files_deinit(*state);
-	free(*state);
 	return 0;
 }
 
@@ -511,4 +502,4 @@ TEST(frame_without_size)
 	ZSTD_freeCCtx(context);
 }
 
-EACH_TEST(setup, teardown)
+EACH_TEST(setup, key_files_tear_down)

@@ -12,22 +12,6 @@
 
 static const uint8_t message[] = "message";
 
-static int setup(void **state)
-{
-	struct key_files *files = calloc(1, sizeof(*files));
-	assert_non_null(files);
-	key_files_init(files);
-	*state = files;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	key_files_deinit(*state);
-	free(*state);
-	return 0;
-}
-
 static int try_open(const char *sign_key, const char *trusted_keys, struct gsym_diag *diag)
 {
 	struct store_trust *trust = NULL;
@@ -245,4 +229,4 @@ TEST_OF(relative_names, struct key_files, files)
 	assert_int_equal(chdir(dir), 0);
 }
 
-EACH_TEST(setup, teardown)
+EACH_TEST(key_files_set_up, key_files_tear_down)

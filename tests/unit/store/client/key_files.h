@@ -38,6 +38,20 @@ static inline void key_files_deinit(struct key_files *files)
 	assert_int_equal(rmdir(files->dir), 0);
 }
 
+/* Each test begins and ends with these. */
+static inline int key_files_set_up(void **state)
+{
+	static struct key_files files;
+	key_files_init(*state = &files);
+	return 0;
+}
+
+static inline int key_files_tear_down(void **state)
+{
+	key_files_deinit(*state);
+	return 0;
+}
+
 /* Writes the file in place. */
 static inline void write_bytes(const char *path, const void *bytes, size_t size, mode_t mode)
 {
