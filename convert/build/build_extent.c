@@ -16,7 +16,8 @@ enum {
 	COMPARED_SIZE_MAX = 4096, /* bytes of such a name that are compared */
 };
 
-int builder_list_bodies(struct unit_builder *b)
+/* Lists the ranges of the unit's subprograms in ascending order, unless that is done. */
+static int list_bodies(struct unit_builder *b)
 {
 	if (b->bodies.n)
 		return 0;
@@ -79,7 +80,7 @@ int builder_extent(struct unit_builder *b, struct range range, const struct name
 		b->context->match_llvm ? NULL : find_holder(b->context->symbols, range);
 	if (!holder || holder->end - holder->addr > UINT32_MAX || !is_namesake(b, holder, name))
 		return 0;
-	int err = builder_list_bodies(b);
+	int err = list_bodies(b);
 	if (!err && is_alone(b, range, holder->addr, holder->end))
 		*ret = (struct range){holder->addr, holder->end};
 	return err;

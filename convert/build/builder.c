@@ -60,6 +60,7 @@ void builder_free(struct unit_builder *b)
 	vec_free(&b->kept);
 	vec_free(&b->subprogram_ranges);
 	vec_free(&b->covered);
+	vec_free(&b->extents);
 	vec_free(&b->bodies);
 	vec_free(&b->unit_ranges);
 	free(b);
@@ -160,8 +161,8 @@ static bool row_begins(const struct line_table *lines, const struct line_seq *se
 
 static bool function_begins(const struct unit_builder *b, uint64_t addr)
 {
-	size_t at = PARTITION_POINT(0, b->bodies.n, mid, b->bodies.v[mid].lo < addr);
-	return at < b->bodies.n && b->bodies.v[at].lo == addr;
+	size_t at = PARTITION_POINT(0, b->extents.n, mid, b->extents.v[mid].lo < addr);
+	return at < b->extents.n && b->extents.v[at].lo == addr;
 }
 
 /*
@@ -209,8 +210,11 @@ static int build_orphans(struct unit_builder *b)
 {
 	const symbol_vec *symbols = b->context->symbols;
 	size_t done = 0; /* symbols before this index are done */
-	if (builder_list_bodies(b))
-		return -ENOMEM;
+	b->extents.n = 0;
+	for (size_t i = 0; i < b->covered.n; i++)
+		if (vec_push(&b->extents, b->covered.v[i]))
+			return -ENOMEM;
+	qsort(b->extents.v, b->extents.n, sizeof(*b->extents.v), range_compare);
 	ranges_normalize(&b->covered);
 	for (size_t i = 0; i < b->lines.seqs.n; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];

@@ -102,6 +102,7 @@ struct unit_builder {
 	range_vec kept;              /* ranges of the inlined_calls kept so far */
 	range_vec subprogram_ranges; /* all of the subprogram's, normalized */
 	range_vec covered;           /* code that has rows from this unit's functions */
+	range_vec extents;           /* the same for each function, ascending */
 	range_vec bodies;            /* of all subprograms, ascending; listed when needed */
 	range_vec unit_ranges;       /* of the unit's own entry, normalized; read when needed */
 	bool has_unit_ranges;        /* they were read */
@@ -122,9 +123,6 @@ int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
 int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
-
-/* Lists the ranges of the unit's subprograms in builder->bodies, unless that is done: 0 or -ENOMEM. */
-int builder_list_bodies(struct unit_builder *builder);
 
 /*
  * The bytes of the function that has @range and @name (build_extent.c): those of the symbol around it, if
