@@ -102,7 +102,7 @@ int gsym_source_embedded(struct object_file *object, struct warnings *warnings)
 static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t index, struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
-	uint64_t lost = copier->decoder->n_lost;
+	uint64_t lost = copier->decoder->n_lost, deep = copier->decoder->n_deep;
 	bool wraps = reader_func_size(job->from, index) > UINT64_MAX - gsym_reader_address(job->from, index);
 	int err = wraps ? -EBADMSG : copy_function(copier, index, &func, diag);
 	if (err == -EBADMSG || err == -EINVAL || err == -EDQUOT) {
@@ -111,6 +111,8 @@ static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t i
 	}
 	for (; lost < copier->decoder->n_lost; lost++)
 		warning_count(job->warnings, WARN_GSYM_PART, NULL, func.start);
+	for (; deep < copier->decoder->n_deep; deep++)
+		warning_count(job->warnings, WARN_INLINE_DEPTH, NULL, func.start);
 	job->n_written += !err;
 	return err;
 }

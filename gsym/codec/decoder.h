@@ -26,6 +26,7 @@ struct gsym_decoder {
 	uint64_t bytes;                 /* of all records decoded so far, which may overlap */
 	bool salvages;                  /* a damaged part is left out, instead of failing its function */
 	uint64_t n_lost;                /* parts left out so far */
+	uint64_t n_deep;                /* nodes whose children were left out so far: INLINE_DEPTH_MAX */
 };
 
 #endif

@@ -45,17 +45,17 @@ static LEB_INLINE bool read_ranges(struct cursor *c, uint64_t n, uint64_t base, 
 
 /*
  * Advances to the first sibling that contains the address and stops after its ranges: true. Otherwise
- * stops after the list of siblings, or where it is damaged or @ret_level exceeds INLINE_DEPTH_MAX.
+ * stops after the list of siblings, or where it is damaged.
  * Descendants are read like siblings, except that they do not match: one loop with few branches is faster
  * than two loops with fewer steps.
  */
-static LEB_INLINE bool seek_sibling(struct inline_walk *walk, uint64_t *ret_first, unsigned *ret_level)
+static LEB_INLINE bool seek_sibling(struct inline_walk *walk, uint64_t *ret_first)
 {
 	struct cursor c = walk->c;
 	unsigned level = walk->depth;
 	invariant(level > 0 && level <= INLINE_DEPTH_MAX);
 	bool hit = false;
-	while (!hit && level >= walk->depth && level <= INLINE_DEPTH_MAX && cursor_ok(&c)) {
+	while (!hit && level >= walk->depth && cursor_ok(&c)) {
 		uint64_t n = read_n_ranges(&c);
 		if (!n) {
 			level--;
@@ -66,7 +66,6 @@ static LEB_INLINE bool seek_sibling(struct inline_walk *walk, uint64_t *ret_firs
 			level += skip_node(&c, walk->tables->strp_size);
 	}
 	walk->c = c;
-	*ret_level = level;
 	return hit;
 }
 
@@ -94,17 +93,13 @@ int inline_walk_init(struct inline_walk *walk, struct cursor block, const struct
 
 int inline_walk_next(struct inline_walk *walk, struct inline_node *ret, struct gsym_diag *diag)
 {
-	unsigned level;
-	if (!walk->deeper)
+	if (!walk->deeper || walk->depth == INLINE_DEPTH_MAX)
 		return 0;
-	if (++walk->depth > INLINE_DEPTH_MAX)
-		return too_deep(diag, &walk->c);
-	if (seek_sibling(walk, &ret->first, &level)) {
+	walk->depth++;
+	if (seek_sibling(walk, &ret->first)) {
 		int err = enter(walk, ret, diag);
 		return err ? err : 1;
 	}
-	if (level > INLINE_DEPTH_MAX)
-		return too_deep(diag, &walk->c);
 	return cursor_ok(&walk->c) ? 0 : bad(diag, &walk->c, "node is damaged");
 }
 
@@ -193,9 +188,14 @@ static int decode_nodes(struct cursor *c, const struct gsym_tables *tables, stru
 		err = decode_node(c, n, bases[depth], depth, first_range, tables, out, &deeper);
 		if (err || !deeper)
 			continue;
-		if (++depth > INLINE_DEPTH_MAX)
+		if (depth < INLINE_DEPTH_MAX) {
+			bases[++depth] = out->ranges.v[at].off;
+			continue;
+		}
+		if (!out->salvages)
 			return too_deep(diag, c);
-		bases[depth] = out->ranges.v[at].off;
+		skip_children(c, tables->strp_size);
+		out->n_deep++;
 	}
 	return err || !cursor_ok(c) ? decode_failed(err, c, diag) : 0;
 }

@@ -38,13 +38,14 @@ int inline_walk_init(struct inline_walk *walk, struct cursor block, const struct
 		     uint64_t off, struct gsym_diag *diag);
 
 /*
- * The first child of the present node that contains the address: 1 and @ret, 0 when there is none, -EBADMSG
- * for bytes that are no inline info or nested deeper than INLINE_DEPTH_MAX.
+ * The first child of the present node that contains the address: 1 and @ret, 0 when there is none or the node
+ * is at INLINE_DEPTH_MAX, -EBADMSG for bytes that are no inline info.
  */
 int inline_walk_next(struct inline_walk *walk, struct inline_node *ret, struct gsym_diag *diag);
 
 /*
- * Decodes and checks a tree.
+ * Decodes and checks a tree. What is nested deeper than INLINE_DEPTH_MAX fails it, or is left out and counted
+ * if @out salvages.
  *
  * @block:  the bytes of the tree, left at its end
  * @size:   of the function, bytes

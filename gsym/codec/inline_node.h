@@ -51,4 +51,19 @@ static LEB_INLINE bool skip_node(struct cursor *c, unsigned strp_size)
 	return has_children;
 }
 
+/* Skips the list of children of a node, and all below them. */
+static inline void skip_children(struct cursor *c, unsigned strp_size)
+{
+	for (unsigned level = 1; level && cursor_ok(c);) {
+		uint64_t n = read_n_ranges(c);
+		if (!n) {
+			level--;
+			continue;
+		}
+		while (n--)
+			leb_skip_pair(c);
+		level += skip_node(c, strp_size);
+	}
+}
+
 #endif

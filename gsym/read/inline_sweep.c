@@ -266,17 +266,20 @@ static int read_one(struct inline_sweep *w, uint64_t n)
 	}
 	if (err)
 		return err;
-	if (!cursor_ok(&w->c) || (has_children && w->depth == INLINE_DEPTH_MAX)) {
-		damage_open(w, from);
-		return 1;
-	}
-	if (has_children) {
+	if (cursor_ok(&w->c) && has_children && w->depth < INLINE_DEPTH_MAX) {
 		w->depth++;
 		return open_level(w, from, number, first);
 	}
-	w->open -= s->points.n - from;
-	s->points.n = from;
-	return 0;
+	if (cursor_ok(&w->c)) {
+		w->open -= s->points.n - from;
+		s->points.n = from;
+	}
+	if (has_children)
+		skip_children(&w->c, w->tables->strp_size);
+	if (cursor_ok(&w->c))
+		return 0;
+	damage_open(w, from);
+	return 1;
 }
 
 /*
@@ -295,7 +298,7 @@ static bool pass(struct inline_sweep *w, uint64_t n)
 			return false;
 	}
 	depth += skip_node(&c, strp_size);
-	while (depth > w->depth && depth <= INLINE_DEPTH_MAX) {
+	while (depth > w->depth && cursor_ok(&c)) {
 		n = read_n_ranges(&c);
 		for (uint64_t i = 0; i < n; i++)
 			leb_skip_pair(&c);
@@ -304,7 +307,7 @@ static bool pass(struct inline_sweep *w, uint64_t n)
 		else
 			depth += skip_node(&c, strp_size);
 	}
-	if (depth > INLINE_DEPTH_MAX || !cursor_ok(&c))
+	if (!cursor_ok(&c))
 		return false;
 	w->c = c;
 	return true;
@@ -359,9 +362,10 @@ int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32
 		if (!n) {
 			depth -= depth > 0;
 		} else if (skip_node(&block, tables->strp_size)) {
-			if (depth == INLINE_DEPTH_MAX)
-				break;
-			bases[++depth] = first;
+			if (depth < INLINE_DEPTH_MAX)
+				bases[++depth] = first;
+			else
+				skip_children(&block, tables->strp_size);
 		}
 	} while (depth && cursor_ok(&block));
 	return 0;

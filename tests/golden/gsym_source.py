@@ -139,6 +139,23 @@ def damaged_blocks(gsym, place):
             failures.extend(format_test.faults(gsym, f"{place}/out"))
 
 
+def deep_calls(gsym, place):
+    """Calls nested deeper than is read, as LLVM writes them, end there, in lookups of the file and in what is converted of it."""
+    for depth in (1024, 1025, 5000):
+        m = make_gsym.Maker(1, "little")
+        chain = m.node(0, 12, flag=1) * (depth - 1) + m.node(0, 12) + bytes(depth - 1) + m.node(0, 4)
+        pathlib.Path(f"{place}/deep").write_bytes(m.file(m.record((LINES, ROWS), (INLINES, m.calls(chain)))))
+        status, told = convert(gsym, f"{place}/deep", f"{place}/out")
+        if status or ("inlined call dropped: nested too deep: 1," in told) != (depth > 1024):
+            failures.append(f"calls nested {depth} deep: exit {status}, {told}")
+        for path in "deep", "out":
+            status, out, told = run(gsym, "lookup", f"{place}/{path}", "0x1009")
+            if status or len(out.splitlines()) != 1025 or not out.startswith("callee at /src/a.c:7\n"):
+                failures.append(f"calls nested {depth} deep, {path}: exit {status}, {len(out.splitlines())} frames, {told}")
+        if (run(gsym, "verify", f"{place}/deep")[0] == 0) != (depth == 1024):
+            failures.append(f"calls nested {depth} deep: gsym verify")
+
+
 def shared_records(gsym, place):
     """A hundred thousand addresses that share one record of as many rows do not become as many records."""
     count = 100000
@@ -263,6 +280,7 @@ def main():
         damaged_record(gsym, place, inputs)
         damaged_file(gsym, place, inputs)
         damaged_blocks(gsym, place)
+        deep_calls(gsym, place)
         shared_records(gsym, place)
         sections(gsym, place)
         past_the_end(gsym, place, inputs)
