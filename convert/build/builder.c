@@ -262,8 +262,8 @@ static int open_split(struct unit_builder *b)
 }
 
 /*
- * Loads the split unit of the skeleton in b->unit. If it is not found, the skeleton's line table is still
- * used for symbols.
+ * Loads the split unit of the skeleton in b->unit. If it is not found, or damaged, the skeleton's line table
+ * is still used for symbols.
  */
 static int load_split(struct unit_builder *b, const char **ret_missing)
 {
@@ -274,7 +274,7 @@ static int load_split(struct unit_builder *b, const char **ret_missing)
 		return 0;
 	}
 	if (err)
-		return err;
+		return err == -EBADMSG ? 0 : err; /* which is counted */
 	struct unit swap = b->skeleton;
 	b->skeleton = b->unit;
 	b->unit = swap;

@@ -40,7 +40,23 @@ enum {
 	SECT_RNGLISTS = 8,
 };
 
+/* The sections that units are taken from. */
+enum part { PART_INDEX, PART_INFO, PART_ABBREV, PART_STR, PART_STR_OFFSETS, PART_RNGLISTS, PARTS };
+
+static const char *const part_names[PARTS] = {
+	[PART_INDEX] = ".debug_cu_index",
+	[PART_INFO] = ".debug_info.dwo",
+	[PART_ABBREV] = ".debug_abbrev.dwo",
+	[PART_STR] = ".debug_str.dwo",
+	[PART_STR_OFFSETS] = ".debug_str_offsets.dwo",
+	[PART_RNGLISTS] = ".debug_rnglists.dwo",
+};
+
+enum { PLACE_SIZE = 160 };
+
 struct dwp {
+	char place[PARTS][PLACE_SIZE]; /* what warnings call each section: "prog.dwp: .debug_info.dwo" */
+	bool is_damaged;               /* the file is there, and nothing in it is found */
 	struct object_file *object;
 	struct dwarf whole; /* sections of all units together; no units */
 	struct span index;  /* .debug_cu_index */
@@ -79,25 +95,44 @@ static void dwp_close(struct dwp *dwp)
 	free(dwp);
 }
 
-/* NULL when @path is no package; it keeps its file open. */
+static int read_package(struct dwp *dwp, const char *path, const struct convert_opener *opener)
+{
+	/* Of sections only: each unit that lacks one counts that, see take_part(). */
+	struct warnings warnings = {0};
+	int err = object_open(path, opener, &dwp->object, NULL);
+	struct object_section *index = err ? NULL : object_section(dwp->object, part_names[PART_INDEX]);
+	if (!err)
+		err = index ? section_load(index) : -EBADMSG;
+	if (!err)
+		err = dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &warnings);
+	if (err)
+		return err;
+	dwp->index = index->data;
+	return read_index_header(dwp) ? 0 : -EBADMSG;
+}
+
+/* Whether an error of object_open() says that a file is there, but no object file. */
+static bool is_no_object(int err)
+{
+	return err == -EBADMSG || err == -ENOEXEC;
+}
+
+/* NULL when there is no @path; the package keeps its file open. */
 static struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 {
 	struct dwp *dwp = calloc(1, sizeof(*dwp));
-	struct warnings warnings = {0};
-	struct object_section *index = NULL;
-	int err = dwp ? object_open(path, opener, &dwp->object, NULL) : -ENOMEM;
-	if (!err)
-		index = object_section(dwp->object, ".debug_cu_index");
-	if (index)
-		err = section_load(index);
-	if (index && !err)
-		err = dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &warnings);
-	if (index && !err)
-		dwp->index = index->data;
-	if (!memory_fault_note(opener, err) && index && read_index_header(dwp))
-		return dwp;
-	dwp_close(dwp);
-	return NULL;
+	const char *slash = strrchr(path, '/');
+	int err = dwp ? read_package(dwp, path, opener) : -ENOMEM;
+	bool there = !err || is_no_object(err) || (err != -ENOMEM && dwp->object);
+	memory_fault_note(opener, err);
+	if (!there) {
+		dwp_close(dwp);
+		return NULL;
+	}
+	dwp->is_damaged = err;
+	for (size_t i = 0; i < PARTS; i++)
+		snprintf(dwp->place[i], PLACE_SIZE, "%.100s: %s", slash ? slash + 1 : path, part_names[i]);
+	return dwp;
 }
 
 /* The row of a unit, counted from 1; 0 when it is not in the package. Double hashing (7.3.5.3). */
@@ -116,23 +151,36 @@ static uint32_t find_row(const struct dwp *dwp, uint64_t dwo_id)
 	return 0;
 }
 
-static bool cut_section(struct span *section, uint32_t off, uint32_t size)
+/* Cuts @section to the part of a unit. One that is not there is counted, and becomes empty. */
+static bool take_part(const struct dwp *dwp, enum part part, struct span *section, uint32_t off,
+		      uint32_t size, struct warnings *warnings)
 {
-	if (off > section->size || size > section->size - off)
+	const struct span whole = *section;
+	*section = (struct span){0};
+	if (!size)
+		return true;
+	if (off > whole.size || size > whole.size - off) {
+		warning_count(warnings, WARN_SPLIT_PART, dwp->place[part], off);
 		return false;
-	*section = (struct span){section->data + off, size};
+	}
+	*section = (struct span){whole.data + off, size};
 	return true;
 }
 
-/* The sections of the unit with that id, in @ret: 0, -ENOENT, or -EBADMSG when the index is damaged. */
-static int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret)
+/*
+ * The sections of the unit with that id, in @ret: 0, -ENOENT, or -EBADMSG when its entries cannot be read.
+ * What is damaged is counted.
+ */
+static int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret, struct warnings *warnings)
 {
 	bool big = dwp->whole.big_endian, ok = true;
-	uint32_t row = find_row(dwp, dwo_id);
+	uint32_t row = dwp->is_damaged ? 0 : find_row(dwp, dwo_id);
+	if (dwp->is_damaged || row > dwp->units) {
+		warning_count(warnings, WARN_SPLIT_PART, dwp->place[PART_INDEX], 0);
+		return -EBADMSG;
+	}
 	if (!row)
 		return -ENOENT;
-	if (row > dwp->units)
-		return -EBADMSG;
 	const uint8_t *offsets =
 		dwp->index.data + INDEX_HEADER + (size_t)dwp->slots * 12 + (size_t)dwp->columns * 4;
 	const uint8_t *sizes = offsets + (size_t)dwp->units * dwp->columns * 4;
@@ -143,12 +191,19 @@ static int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret)
 		uint32_t off = load32(offsets + at, big), size = load32(sizes + at, big);
 		ret->bytes += size;
 		switch (dwp->column[i]) {
-		case SECT_INFO: ok &= cut_section(&ret->info, off, size); break;
-		case SECT_ABBREV: ok &= cut_section(&ret->abbrev, off, size); break;
-		case SECT_STR_OFFSETS: ok &= cut_section(&ret->str_offsets, off, size); break;
-		case SECT_RNGLISTS: ok &= dwp->version < 5 || cut_section(&ret->rnglists, off, size); break;
+		case SECT_INFO: ok &= take_part(dwp, PART_INFO, &ret->info, off, size, warnings); break;
+		case SECT_ABBREV: ok &= take_part(dwp, PART_ABBREV, &ret->abbrev, off, size, warnings); break;
+		case SECT_STR_OFFSETS:
+			take_part(dwp, PART_STR_OFFSETS, &ret->str_offsets, off, size, warnings);
+			break;
+		case SECT_RNGLISTS:
+			if (dwp->version >= 5)
+				take_part(dwp, PART_RNGLISTS, &ret->rnglists, off, size, warnings);
+			break;
 		}
 	}
+	if (ret->str_offsets.size && !ret->str.size)
+		warning_count(warnings, WARN_SPLIT_PART, dwp->place[PART_STR], 0);
 	return ok ? 0 : -EBADMSG;
 }
 
@@ -164,21 +219,31 @@ struct split_files {
 	struct dwp *dwp;
 };
 
+/* Takes the package at @path, unless @dwp is one that is sound. */
+static void try_package(struct dwp **dwp, const char *path, const struct convert_opener *opener)
+{
+	if (*dwp && !(*dwp)->is_damaged)
+		return;
+	struct dwp *found = dwp_open(path, opener);
+	bool better = found && (!*dwp || !found->is_damaged);
+	dwp_close(better ? *dwp : found);
+	if (better)
+		*dwp = found;
+}
+
 /* "prog.dwp", and for "prog.debug" both "prog.dwp" and "prog.debug.dwp". */
-static struct dwp *open_package(const struct object_file *object)
+static void look_for_package(struct dwp **dwp, const struct object_file *object)
 {
 	const char *main = object->path;
 	char path[PATH_SIZE];
 	size_t n = strlen(main);
-	struct dwp *dwp = NULL;
 	if (snprintf(path, sizeof(path), "%s.dwp", main) < PATH_SIZE)
-		dwp = dwp_open(path, object->opener);
-	if (!dwp && n > 6 && !strcmp(main + n - 6, ".debug") &&
+		try_package(dwp, path, object->opener);
+	if (n > 6 && !strcmp(main + n - 6, ".debug") &&
 	    snprintf(path, sizeof(path), "%.*s.dwp", (int)(n - 6), main) < PATH_SIZE)
-		dwp = dwp_open(path, object->opener);
-	if (!dwp && snprintf(path, sizeof(path), "%s.debug.dwp", main) < PATH_SIZE)
-		dwp = dwp_open(path, object->opener);
-	return dwp;
+		try_package(dwp, path, object->opener);
+	if (snprintf(path, sizeof(path), "%s.debug.dwp", main) < PATH_SIZE)
+		try_package(dwp, path, object->opener);
 }
 
 /* The package, or NULL. Looked for when the first unit is split: most files have none. */
@@ -186,9 +251,9 @@ static const struct dwp *package(struct split_files *files)
 {
 	pthread_mutex_lock(&files->lock);
 	if (!files->looked) {
-		files->dwp = open_package(files->main);
-		if (!files->dwp && files->debug != files->main)
-			files->dwp = open_package(files->debug);
+		look_for_package(&files->dwp, files->main);
+		if (files->debug != files->main)
+			look_for_package(&files->dwp, files->debug);
 		files->looked = true;
 	}
 	pthread_mutex_unlock(&files->lock);
@@ -285,10 +350,11 @@ struct dwo_search {
 	const struct split_files *files;
 	const struct unit *skeleton;
 	struct warnings *warnings;
+	bool met_damage; /* a file is there, but its units cannot be told */
 };
 
 /* Opens @path if it is an object file with the split unit: one of an older build is not. */
-static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
+static struct split_file *open_dwo(struct dwo_search *s, const char *path)
 {
 	struct split_file *file = calloc(1, sizeof(*file));
 	if (!file) {
@@ -305,11 +371,12 @@ static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
 		file->comp_dir = s->skeleton->comp_dir;
 		return file;
 	}
+	s->met_damage |= is_no_object(err) || (!err && (!file->n_ids || file->n_ids < file->dwarf.n_units));
 	split_file_close(file);
 	return NULL;
 }
 
-static struct split_file *open_joined(const struct dwo_search *s, const char *a, const char *b, const char *c)
+static struct split_file *open_joined(struct dwo_search *s, const char *a, const char *b, const char *c)
 {
 	char path[PATH_SIZE];
 	int n = snprintf(path, sizeof(path), "%s%s%s%s%s", a, *a && *b ? "/" : "", b, *a || *b ? "/" : "", c);
@@ -320,7 +387,7 @@ static struct split_file *open_joined(const struct dwo_search *s, const char *a,
  * Tries the path of the compiler, then its name and its base name beside the main file, then the path of the
  * compiler below the debug directories.
  */
-static struct split_file *search_dwo(const struct dwo_search *s)
+static struct split_file *search_dwo(struct dwo_search *s)
 {
 	const char *name = s->skeleton->dwo_name, *dir = s->files->dir, *slash = strrchr(name, '/');
 	bool absolute = name[0] == '/';
@@ -335,32 +402,44 @@ static struct split_file *search_dwo(const struct dwo_search *s)
 	return file;
 }
 
-static struct split_file *take_from_package(struct split_files *files, uint64_t id, struct warnings *warnings)
+/* 0, -ENOENT, or -EBADMSG when the package is damaged where it has the unit, which is counted. */
+static int take_from_package(struct split_files *files, uint64_t id, struct warnings *warnings,
+			     struct split_file **ret)
 {
 	const struct dwp *dwp = package(files);
 	struct split_file *file = dwp ? calloc(1, sizeof(*file)) : NULL;
 	if (dwp && !file)
 		memory_fault_note(files->opener, -ENOMEM);
 	if (!file)
-		return NULL;
-	int err = dwp_find(dwp, id, &file->dwarf);
+		return -ENOENT;
+	int err = dwp_find(dwp, id, &file->dwarf, warnings);
+	bool listed = !err;
 	if (!err)
 		err = dwarf_find_units(&file->dwarf, warnings);
 	if (!err)
 		err = index_ids(file, warnings);
-	if (!memory_fault_note(files->opener, err) && find_id(file, id))
-		return file;
+	if (!memory_fault_note(files->opener, err) && find_id(file, id)) {
+		*ret = file;
+		return 0;
+	}
+	if (listed && !err)
+		warning_count(warnings, WARN_SPLIT_PART, dwp->place[PART_INFO], 0);
 	split_file_close(file);
-	return NULL;
+	return listed ? -EBADMSG : err;
 }
 
 int split_find(struct split_files *files, const struct unit *skeleton, struct warnings *warnings,
 	       struct split_file **ret)
 {
-	const struct dwo_search search = {files, skeleton, warnings};
-	struct split_file *file = take_from_package(files, skeleton->dwo_id, warnings);
-	if (!file)
-		file = search_dwo(&search);
-	*ret = file;
-	return file ? 0 : -ENOENT;
+	struct dwo_search search = {files, skeleton, warnings, false};
+	*ret = NULL;
+	int err = take_from_package(files, skeleton->dwo_id, warnings, ret);
+	if (!err)
+		return 0;
+	*ret = search_dwo(&search);
+	if (*ret)
+		return 0;
+	if (search.met_damage)
+		warning_count(warnings, WARN_SPLIT_PART, skeleton->dwo_name, 0);
+	return search.met_damage ? -EBADMSG : err;
 }

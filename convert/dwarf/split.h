@@ -31,8 +31,11 @@ struct split_file {
 };
 
 /*
- * Finds the split unit of @skeleton by its id; the caller closes it. 0 or -ENOENT: its file was not found, or
- * is of another build.
+ * Finds the split unit of @skeleton by its id; the caller closes it. A part of a package that is damaged or
+ * lacks is counted, and what needs it is not found.
+ *
+ * 0, -ENOENT: its file was not found, or is of another build; -EBADMSG: it is there, but damaged where the
+ * unit is, which is counted.
  */
 int split_find(struct split_files *files, const struct unit *skeleton, struct warnings *warnings,
 	       struct split_file **ret);

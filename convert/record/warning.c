@@ -25,6 +25,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_REFERENCE_DEPTH] = "chain of references too long",
 	[WARN_ALTERNATE_FILE] = "name is in an alternate file that is not here",
 	[WARN_SPLIT_UNIT] = "unit is in a split file that is not here",
+	[WARN_SPLIT_PART] = "part of a unit lost: its split file is damaged",
 	[WARN_NO_NAME] = "function without a name",
 	[WARN_FUNCTION_SIZE] = "function larger than 4 GiB",
 	[WARN_NOT_IN_TEXT] = "function outside the code sections",

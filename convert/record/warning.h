@@ -31,6 +31,7 @@ enum warning {
 	WARN_REFERENCE_DEPTH,
 	WARN_ALTERNATE_FILE,
 	WARN_SPLIT_UNIT,
+	WARN_SPLIT_PART,
 	WARN_NO_NAME,
 	WARN_FUNCTION_SIZE,
 	WARN_NOT_IN_TEXT,
@@ -105,7 +106,7 @@ struct warnings {
 	uint64_t order; /* position of what is being read */
 };
 
-/* Counts one warning at @off of @section (a static string; NULL: @off is an address). */
+/* Counts one warning at @off of @section, which lives until warnings_report(); NULL: @off is an address. */
 void warning_count(struct warnings *warnings, enum warning kind, const char *section, uint64_t off);
 
 /* Adds the counts of @from to @into. */

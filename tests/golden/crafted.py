@@ -19,6 +19,7 @@ import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+from bad import containers  # noqa: E402
 from lib import format_test, make_elf, measure, peers, splitfile  # noqa: E402
 from lib.craft import (C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, Unit, elf_bytes, symbol_section,  # noqa: E402
                        write)
@@ -949,6 +950,52 @@ def split_files(b):
     check("the first of several", "x.dwo", str(here / "src"), {"src/x.dwo": 0, "bin/x.dwo": 0, f"debug/{below}/src/x.dwo": 0}, "src_0")
     check("the second of several", "sub/x.dwo", str(here / "src"), {"bin/sub/x.dwo": 0, "bin/x.dwo": 0, f"debug/{below}/src/sub/x.dwo": 0}, "sub_0")
     check("the third of several", "sub/x.dwo", str(here / "src"), {"bin/x.dwo": 0, f"debug/{below}/src/sub/x.dwo": 0}, "bin_0")
+
+
+@case
+def damaged_packages(b):
+    """A section that is lost costs what needs it; the file and the section are named, and no file that is there is missing."""
+    part, units = "part of a unit lost: its split file is damaged", containers.UNITS
+    gone = "unit is in a split file that is not here"
+    splitfile.make_skeletons(b.directory / "in", b"12345678", [("x.dwo", "/nowhere")] * units, symbol=False)
+
+    def check(what, damage, kept, words, odd=(part,)):
+        package = containers.Package()
+        data = damage(package) or package.data()
+        (b.directory / "in.dwp").write_bytes(data)
+        told = b.convert("--symtab-file=symbols", odd=odd)
+        b.expect(what, "".join(re.findall('"(f.)"', b.dump())), kept)
+        b.expect_words(told, words)
+        b.expect(f"{what}: missing", str(MISSING in told), str(gone in odd))
+    b.build(symbols=[Symbol("g", splitfile.address(units), 0x10)], name="symbols")
+    names = "".join(f"f{i}" for i in range(units))
+
+    def lacks(column):
+        def damage(package):
+            package.columns.append(column)
+            for row in package.table:
+                row.append([0, 8])
+        return damage
+
+    def cut(column):
+        def damage(package):
+            package.table[2][column][0] = 1 << 20
+        return damage
+    check("sound", lambda package: None, names, "functions: 6 from", ())
+    check("ranges", lacks(8), names, f"{part}: 6, first: in.dwp: .debug_rnglists.dwo+0x0")
+    check("strings", lacks(6), names, f"{part}: 6, first: in.dwp: .debug_str_offsets.dwo+0x0")
+    check("entries", cut(0), "f0f1f3f4f5", f"{part}: 1, first: in.dwp: .debug_info.dwo+0x100000")
+    check("abbreviations", cut(1), "f0f1f3f4f5", f"{part}: 1, first: in.dwp: .debug_abbrev.dwo+0x100000")
+    check("the index", lambda package: package.data().replace(b".debug_cu_index", b".debug_cu_indez"), "", f"{part}: 6, first: in.dwp: .debug_cu_index+0x0")
+    check("the header", lambda package: b"\x7fELF" + bytes(100), "", f"{part}: 6, first: in.dwp: .debug_cu_index+0x0")
+    check("a unit that is not listed", lambda package: package.rows.__setitem__(2, 0), "f0f2f3f4f5", f"{gone}: 1", (gone,))
+    splitfile.make_skeletons(b.directory / "in", b"12345678", [("x.dwo", "/nowhere")], symbol=False)
+    (b.directory / "in.dwp").unlink()
+    for text in (b"\x7fELF" + bytes(100), splitfile.elf([(".debug_infp.dwo", 1, 0, 0, b"a", 0, 0)], 1)):
+        (b.directory / "x.dwo").write_bytes(text)
+        told = b.convert("--symtab-file=symbols", odd=(part,))
+        b.expect_words(told, f"{part}: 1, first: x.dwo+0x0")
+        b.expect("a damaged .dwo file: missing", str(MISSING in told), "False")
 
 
 @case
