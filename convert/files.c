@@ -234,6 +234,8 @@ int conversion_load_symbols(struct conversion *c)
 	count_lost(c, c->object);
 	if (c->debug)
 		count_lost(c, c->debug);
+	const struct damaged_entries *bounds = &c->object->damaged_bounds;
+	warning_count_all(&c->warnings, WARN_BOUNDS, bounds->n, bounds->section, bounds->off);
 	if (c->object->exports_cut)
 		warning_count(&c->warnings, WARN_EXPORTS, "exports", 0);
 	if (c->object->names_exceeded)

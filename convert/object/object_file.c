@@ -263,6 +263,14 @@ int lost_bytes_tell(const struct lost_bytes *lost, uint64_t size, int err, struc
 
 /* ---- Functions of other tables ---- */
 
+void damage_count(struct damaged_entries *damaged, const char *section, uint64_t off)
+{
+	if (!damaged->n++) {
+		damaged->section = section;
+		damaged->off = off;
+	}
+}
+
 void object_settle_functions(struct object_file *object, const char *table)
 {
 	range_vec *f = &object->functions;
@@ -310,7 +318,7 @@ int object_load_symbols(struct object_file *object, struct object_file *const *s
 void object_forget_symbols(struct object_file *object)
 {
 	object->symbols.n = object->outside.n = object->functions.n = 0;
-	object->name_bytes = 0;
+	object->name_bytes = object->damaged_bounds.n = 0;
 	object->passed_by = object->symbols_damaged = object->names_exceeded = false;
 }
 

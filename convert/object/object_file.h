@@ -79,6 +79,15 @@ struct lost_bytes {
 	uint64_t off, end;
 };
 
+/* Entries of a table that could not be, and so were left out or only partly believed. */
+struct damaged_entries {
+	uint64_t n;
+	const char *section; /* that has the first one, static text, */
+	uint64_t off;        /* and where */
+};
+
+void damage_count(struct damaged_entries *damaged, const char *section, uint64_t off);
+
 struct object_file {
 	char *path;
 	const struct convert_opener *opener; /* of object_open(), borrowed: for files this one refers to */
@@ -119,6 +128,7 @@ struct object_file {
 	 */
 	range_vec functions;
 	const char *bounded_by; /* that table, static text; NULL: none */
+	struct damaged_entries damaged_bounds;
 	/* If set, symbols are loaded only if they touch one of these normalized ranges; borrowed. */
 	const range_vec *near;
 	bool passed_by; /* there are others */

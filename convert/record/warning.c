@@ -49,6 +49,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_RELOCATION] = "section with relocations of unknown type or place",
 	[WARN_LOAD_COMMAND] = "load command ignored or cut short: damaged",
 	[WARN_SYMBOL_TABLE] = "symbol table ignored: damaged",
+	[WARN_BOUNDS] = "bounds of a function not known: damaged entry of a table of functions",
 	[WARN_EXPORTS] = "exports of a Mach-O file ignored: damaged, or too many",
 	[WARN_NAMES] = "names ignored: overlapping strings would multiply their size",
 	[WARN_GO_TABLE] = "Go's function table ignored: where its code begins is not known",
@@ -88,13 +89,20 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_OVERLAP] = "functions overlap",
 };
 
+void warning_count_all(struct warnings *warnings, enum warning kind, uint64_t n, const char *section,
+		       uint64_t off)
+{
+	if (n && !warnings->kind[kind].count) {
+		warnings->kind[kind].order = warnings->order;
+		warnings->kind[kind].section = section;
+		warnings->kind[kind].off = off;
+	}
+	warnings->kind[kind].count += n;
+}
+
 void warning_count(struct warnings *warnings, enum warning kind, const char *section, uint64_t off)
 {
-	if (warnings->kind[kind].count++)
-		return;
-	warnings->kind[kind].order = warnings->order;
-	warnings->kind[kind].section = section;
-	warnings->kind[kind].off = off;
+	warning_count_all(warnings, kind, 1, section, off);
 }
 
 void warnings_merge(struct warnings *into, const struct warnings *from)

@@ -55,6 +55,7 @@ enum warning {
 	WARN_RELOCATION,
 	WARN_LOAD_COMMAND,
 	WARN_SYMBOL_TABLE,
+	WARN_BOUNDS,
 	WARN_EXPORTS,
 	WARN_NAMES,
 	WARN_GO_TABLE,
@@ -108,6 +109,10 @@ struct warnings {
 
 /* Counts one warning at @off of @section, which lives until warnings_report(); NULL: @off is an address. */
 void warning_count(struct warnings *warnings, enum warning kind, const char *section, uint64_t off);
+
+/* Counts @n of them, the first of which is at @off. */
+void warning_count_all(struct warnings *warnings, enum warning kind, uint64_t n, const char *section,
+		       uint64_t off);
 
 /* Adds the counts of @from to @into. */
 void warnings_merge(struct warnings *into, const struct warnings *from);

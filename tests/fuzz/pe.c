@@ -36,7 +36,7 @@ static void check_symbols(struct object_file *object)
 static void check_functions(const struct object_file *object)
 {
 	range_vec functions = {0};
-	expect(!pe_list_functions(object, &functions));
+	expect(!pe_list_functions(object, &functions, &(struct damaged_entries){0}));
 	expect(functions.n <= object->map_size / 8);
 	for (size_t i = 0; i < functions.n; i++)
 		expect(functions.v[i].lo < functions.v[i].hi &&

@@ -233,6 +233,11 @@ def exported(gsym):
             base + 0x1000: "first", base + 0x101f: "first+0x1f", base + 0x1020: "??", base + 0x1040: "firmly",
             base + 0x1060: "gut::fa()", base + 0x1080: "with_resolver", base + 0x10bf: "with_resolver+0x3f",
             base + 0x10c0: "??", base + 0x4000: "??"})
+    for what, starts, first in (("outside", m.uleb(0x1000) + m.uleb(0x8000) + b"\0", 2), ("cut", m.uleb(0x1000) + b"\x80", 2)):
+        made.starts = starts
+        told = Bench(gsym, f"starts {what}").expect(made.file(), {base + 0x1000: "first"})
+        if f"table of functions: 1, first: LC_FUNCTION_STARTS+{first:#x}" not in told:
+            failures.append(f"starts {what}: {told}")
     made = m.Maker()
     made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
     made.exports = b"\0\1_last\0\11" + b"\3\0\x80\x20"  # a node that ends with the trie, without the number of its edges

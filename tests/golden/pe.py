@@ -90,6 +90,20 @@ def check_unwind(gsym):
     made.unwind([(0x1000, 0x1008), (0x1008, 0x1010, 0), (0x1010, 0x1018, 1), (0x1020, 0x1030), (0x1040, 0x1048), (0x1050, 0x1058, 4)])
     expect(gsym, "unwind data, chained", made, {0x1000: ["first"], 0x1017: ["first"], 0x1018: [], 0x1020: [], 0x103f: [],
                                                 0x1047: ["second"], 0x1048: [], 0x1050: []})
+    for what, entries, told in (("sound", [(0x1000, 0x1008), (0x1040, 0x1048), (0, 0)], None),
+                                ("descending", [(0x1040, 0x1048), (0x1000, 0x1008)], ".pdata+0xc"),
+                                ("outside", [(0x1000, 0x1008), (0x9040, 0x9048)], ".pdata+0xc"),
+                                ("without code", [(0x1000, 0x1000), (0x1040, 0x1048)], ".pdata+0x0")):
+        made = m.program(dwarf=False, symbols=False)
+        made.exports({"first": 0x1000, "second": 0x1040})
+        made.unwind(entries)
+        with tempfile.TemporaryDirectory() as directory:
+            pathlib.Path(directory, "x.exe").write_bytes(made.file())
+            summary = subprocess.run([gsym, "convert", "--progress=never", f"{directory}/x.exe", "-o", f"{directory}/x.gsym"],
+                                     capture_output=True, text=True, timeout=300)
+        lines = [line for line in (summary.stdout + summary.stderr).splitlines() if "table of functions" in line]
+        if [line.rpartition("first: ")[2] for line in lines] != ([told] if told else []):
+            failures.append(f"unwind data {what}: {summary.stdout}{summary.stderr}")
     made = m.program(m.ARM64, dwarf=False, symbols=False)
     made.exports({"packed": 0x1000, "full": 0x1040})
     rva = made.next_rva()

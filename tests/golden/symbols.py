@@ -358,6 +358,83 @@ def check_bounds(gsym):
            {0x101f: "inner+0x7", 0x102f: "g+0xf", 0x1030: "??", 0x1047: "bare+0x7", 0x1048: "??", 0x1078: "??", 0x10ff: "last+0x7f"})
 
 
+# ---- Tables that are damaged ----
+
+def warned(gsym, what, data, first):
+    """The conversion counts entries of a table of functions that are damaged, the first at @first; None: none."""
+    with tempfile.TemporaryDirectory() as directory:
+        elf = pathlib.Path(directory, "file")
+        elf.write_bytes(data)
+        told = subprocess.run([gsym, "convert", "--progress=never", elf, "-o", f"{directory}/out.gsym"], capture_output=True,
+                              text=True, timeout=300)
+    lines = [line for line in (told.stdout + told.stderr).splitlines() if "table of functions" in line]
+    if [line.rpartition("first: ")[2] for line in lines] != ([first] if first else []):
+        failures.append(f"{what}: not warned of {first}: {told.stdout}{told.stderr}")
+
+
+def check_damaged_bounds(gsym):
+    """Damage to an entry of .eh_frame hides those behind it, which the table of .eh_frame_hdr still names."""
+    fdes = [(0x1000, 0x10, b""), (0x1020, 0x10, b""), (0x1040, 0x10, b""), (0x1060, 0x10, b""), (0x1080, 0x10, b"")]
+    names = [(f"f{start:x}", start, 0, FUNC, ".text") for start in (0x1000, 0x1020, 0x1060)]  # that at 0x1040 is stripped
+    want = {0x1000: "f1000", 0x1010: "??", 0x1020: "f1020", 0x102f: "f1020+0xf", 0x1030: "??", 0x1040: "??", 0x1060: "f1060",
+            0x106f: "f1060+0xf", 0x1070: "??", 0x1080: "??"}
+
+    def program(wide=True, header=True, edit=(), edit_header=()):
+        e = m.Maker(m.EM_X86_64 if wide else m.EM_386, wide=wide)
+        frames = bytearray(eh_frame(e, 0x2000, fdes))
+        at, places = 0, []
+        while at < len(frames) - 4:
+            length = int.from_bytes(frames[at:at + 4], "little")
+            places.append(at)
+            at += 4 + length
+        places = places[1:]
+        table = bytearray(b"\1\x1b\3\x3b" + e.words(0x2000 - 0x3004 & 0xffffffff, len(fdes)) + b"".join(
+            e.words(start - 0x3000 & 0xffffffff, 0x2000 + place - 0x3000 & 0xffffffff)
+            for (start, _, _), place in zip(fdes, places)))
+        for data, edits in ((frames, edit), (table, edit_header)):
+            for fde, off, byte in edits:
+                data[(places[fde] if data is frames else 12 + 8 * fde) + off] = byte
+        e.add(".text", m.CODE, 0x1000, bytes(0x100))
+        e.add(".eh_frame", m.SHF_ALLOC, 0x2000, bytes(frames))
+        if header:
+            e.add(".eh_frame_hdr", m.SHF_ALLOC, 0x3000, bytes(table))
+        e.add_symbols(".dynsym", names, m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+        return e.file(), places
+
+    for wide in (True, False):
+        data, places = program(wide)
+        expect(gsym, "sound tables", data, want)
+        warned(gsym, "sound tables", data, None)
+        entry = [f".eh_frame+{place:#x}" for place in places]
+        for what, edit, told in (
+                ("a length beyond the section", [(0, 1, 0x7f)], entry[0]),
+                ("a length over the next entry", [(1, 0, places[3] - places[1] - 4)], entry[2]),
+                ("the place of the CIE", [(1, 5, 0x7f)], entry[1]),
+                ("where a function begins", [(2, 9, 0x7f)], entry[2]),
+                ("the size of a function", [(1, 14, 0x7f)], entry[1])):
+            damaged = program(wide, edit=edit)[0]
+            where = {**want, 0x1030: "f1020+0x10"} if "size" in what or "CIE" in what else want
+            where = {**where, 0x1010: "f1000+0x10"} if edit[0][0] == 0 else where
+            expect(gsym, f"FDEs: {what}", damaged, where)
+            warned(gsym, f"FDEs: {what}", damaged, told)
+    for what, edit_header, told in (("a function elsewhere", [(1, 1, 0x7f)], ".eh_frame_hdr+0x14"),
+                                    ("the number of functions", [(0, -2, 0x7f)], ".eh_frame_hdr+0x0")):
+        damaged = program(edit_header=edit_header)[0]
+        expect(gsym, f"table of FDEs: {what}", damaged, want)
+        warned(gsym, f"table of FDEs: {what}", damaged, told)
+    damaged = program(header=False, edit=[(1, 5, 0x7f)])[0]
+    warned(gsym, "FDEs without a table", damaged, f".eh_frame+{program()[1][1]:#x}")
+
+    for what, words, first in (("sound", (0x1000, 0x1020, 0x1100), None), ("out of order", (0x1020, 0x1000, 0x1040), ".ARM.exidx+0x8"),
+                               ("outside", (0x1000, 0x5000, 0x5001), ".ARM.exidx+0x8")):
+        e = m.Maker(m.EM_ARM, wide=False)
+        e.add(".text", m.CODE, 0x1000, bytes(0x100))
+        e.add(".ARM.exidx", m.SHF_ALLOC, 0x2000, e.words(*(word for i, at in enumerate(words)
+                                                           for word in (at - 0x2000 - 8 * i & 0x7fffffff, 1))))
+        e.add_symbols(".dynsym", names, m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+        warned(gsym, f"entries for Arm: {what}", e.file(), first)
+
+
 # ---- Without section headers ----
 
 EM_S390 = 22  # its DT_HASH has words of 64 bits
@@ -411,7 +488,8 @@ def check_without_sections(gsym):
 
 
 CHECKS = (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
-          check_header_overflow, check_modes, check_markers, check_bounds, check_without_sections)
+          check_header_overflow, check_modes, check_markers, check_bounds, check_damaged_bounds,
+          check_without_sections)
 
 
 if __name__ == "__main__":

@@ -294,10 +294,16 @@ static int load_starts(struct object_file *object, const struct object_file *sou
 	uint64_t addr = m->text_addr, delta;
 	bool thumb = strncmp(object->arch, "armv", 4) == 0; /* bit 0 marks Thumb functions */
 	int err = 0;
-	while (!err && cursor_left(&c) && (delta = cursor_uleb(&c)) && cursor_ok(&c)) {
+	while (!err && cursor_left(&c)) {
+		uint64_t at = cursor_off(&c);
+		delta = cursor_uleb(&c);
+		if (cursor_ok(&c) && !delta)
+			break;
 		addr += delta;
 		uint64_t start = thumb ? addr & ~(uint64_t)1 : addr;
-		if (is_code(object, start))
+		if (!cursor_ok(&c) || !is_code(object, start))
+			damage_count(&object->damaged_bounds, "LC_FUNCTION_STARTS", at);
+		else
 			err = vec_push(&object->functions, (struct range){start, UINT64_MAX});
 	}
 	object_settle_functions(object, "LC_FUNCTION_STARTS");

@@ -176,7 +176,7 @@ int pe_load_thunks(struct object_file *object, const struct object_file *symtab)
 	if (!err)
 		err = known_addresses_make(object, &t.known);
 	if (!err)
-		err = pe_list_functions(object, &t.inside);
+		err = pe_list_functions(object, &t.inside, &(struct damaged_entries){0});
 	ranges_normalize(&t.inside);
 	for (size_t i = 0; i < object->sections.n && !err && imports.n && t.size; i++)
 		if (object->sections.v[i].code)

@@ -71,18 +71,24 @@ static int compare_range(const void *a, const void *b)
 	return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-int pe_list_functions(const struct object_file *object, range_vec *ret)
+int pe_list_functions(const struct object_file *object, range_vec *ret, struct damaged_entries *damaged)
 {
 	uint16_t machine = pe_of(object)->machine;
 	bool x64 = machine == IMAGE_FILE_MACHINE_AMD64;
 	bool arm = machine == IMAGE_FILE_MACHINE_ARM64 || machine == IMAGE_FILE_MACHINE_ARMNT;
 	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXCEPTION);
 	struct cursor c = cursor_new(bytes.data, bytes.size, false);
+	uint32_t reached = 0; /* entries are in order, and none in another */
 	while ((x64 || arm) && cursor_can_hold(&c, 1, x64 ? X64_ENTRY_SIZE : ARM_ENTRY_SIZE)) {
+		uint64_t at = cursor_off(&c);
 		struct unwind_entry e = x64 ? take_x64(&c) : take_arm(object, &c);
 		struct range r = {object->base_address + e.begin, object->base_address + e.end};
-		if (e.begin >= e.end || r.hi < r.lo || !ranges_find(&object->text, r.lo))
+		bool possible = e.begin < e.end && r.lo < r.hi && ranges_find(&object->text, r.lo);
+		if (e.end && (!possible || e.begin < reached)) /* all 0: padding */
+			damage_count(damaged, ".pdata", at);
+		if (!possible)
 			continue;
+		reached = e.end;
 		uint64_t function = object->base_address + (x64 ? function_of(object, e) : e.begin);
 		const struct range *last = ret->n ? &ret->v[ret->n - 1] : NULL;
 		if (last && last->hi == r.lo && last->lo == function && function != r.lo)
@@ -114,7 +120,7 @@ static bool is_in_jump_table(const struct object_file *object, uint64_t rva)
 int pe_bound_symbols(struct object_file *object)
 {
 	range_vec *functions = &object->functions;
-	int err = pe_list_functions(object, functions);
+	int err = pe_list_functions(object, functions, &object->damaged_bounds);
 	for (size_t i = 0; i < object->symbols.n && !err; i++) {
 		struct symbol *s = &object->symbols.v[i];
 		size_t at = PARTITION_POINT(0, functions->n, mid, functions->v[mid].lo < s->addr);

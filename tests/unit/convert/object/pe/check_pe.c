@@ -402,7 +402,7 @@ static void assert_functions(const struct image *i, const char *want)
 {
 	range_vec got = {0};
 	char text[1000] = "";
-	assert_int_equal(pe_list_functions(&i->object, &got), 0);
+	assert_int_equal(pe_list_functions(&i->object, &got, &(struct damaged_entries){0}), 0);
 	for (size_t k = 0; k < got.n; k++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%llx-%llx", k ? " " : "",
 			 (unsigned long long)(got.v[k].lo - BASE), (unsigned long long)(got.v[k].hi - BASE));
