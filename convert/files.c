@@ -281,11 +281,10 @@ void conversion_close_files(struct conversion *c)
 enum { MISSING_MAX = 64 }; /* names listed; there may be thousands */
 
 /* Several units may lack one file. */
-static bool is_listed(const char *list, const char *name)
+static bool is_listed(const struct convert_summary *summary, const char *name)
 {
-	const size_t size = strlen(name);
-	for (const char *at = list; at && *at; at = strchr(at, '\n') + 1)
-		if (!strncmp(at, name, size) && at[size] == '\n')
+	for (size_t at = 0; at < summary->missing_size; at += strlen(summary->missing + at) + 1)
+		if (!strcmp(summary->missing + at, name))
 			return true;
 	return false;
 }
@@ -293,15 +292,17 @@ static bool is_listed(const char *list, const char *name)
 /* @why: "" or " (reason)" */
 static int add_missing(struct convert_summary *summary, unsigned *n, const char *name, const char *why)
 {
-	char *longer = NULL;
-	if (*n >= MISSING_MAX || is_listed(summary->missing, name))
+	if (*n >= MISSING_MAX || is_listed(summary, name))
 		return 0;
 	if (++*n == MISSING_MAX)
 		name = "...";
-	if (asprintf(&longer, "%s%s%s\n", summary->missing ? summary->missing : "", name, why) < 0)
+	size_t size = strlen(name) + strlen(why) + 1;
+	char *longer = realloc(summary->missing, summary->missing_size + size);
+	if (!longer)
 		return -ENOMEM;
-	free(summary->missing);
+	stpcpy(stpcpy(longer + summary->missing_size, name), why);
 	summary->missing = longer;
+	summary->missing_size += size;
 	return 0;
 }
 

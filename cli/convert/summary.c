@@ -32,12 +32,10 @@ static void print_warnings(FILE *file, const struct convert_summary *summary)
 
 static void print_missing(FILE *file, const struct convert_summary *summary)
 {
-	const char *name = summary->missing;
-	if (!name)
-		return;
-	say(file, "missing files that the input refers to:");
-	for (const char *end; (end = strchr(name, '\n')); name = end + 1)
-		say(file, "  %.*s", (int)(end - name), name);
+	if (summary->missing_size)
+		say(file, "missing files that the input refers to:");
+	for (size_t at = 0; at < summary->missing_size; at += strlen(summary->missing + at) + 1)
+		say(file, "  %s", summary->missing + at);
 }
 
 /* Prints sections with code, which addresses belong to; the JSON summary has all sections. */

@@ -102,13 +102,10 @@ static int send_warnings(uint64_t serial, const struct convert_summary *s)
 static int send_missing(uint64_t serial, const struct convert_summary *s)
 {
 	int err = 0;
-	for (const char *at = s->missing ? s->missing : ""; *at && !err;) {
+	for (size_t at = 0; at < s->missing_size && !err; at += strlen(s->missing + at) + 1) {
 		struct worker_missing m = {.head.serial = serial};
-		size_t length = strcspn(at, "\n");
-		snprintf(m.name, sizeof(m.name), "%.*s",
-			 (int)(length < sizeof(m.name) ? length : sizeof(m.name)), at);
+		snprintf(m.name, sizeof(m.name), "%s", s->missing + at);
 		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_MISSING, -1);
-		at += length + (at[length] == '\n');
 	}
 	return err;
 }

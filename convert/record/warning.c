@@ -152,6 +152,7 @@ void convert_summary_deinit(struct convert_summary *summary)
 	summary->segments = NULL;
 	summary->n_segments = 0;
 	summary->missing = NULL;
+	summary->missing_size = 0;
 	summary->sections = NULL;
 	summary->n_sections = 0;
 	summary->warnings = NULL;

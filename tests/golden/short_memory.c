@@ -213,7 +213,8 @@ static const char *difference(const struct outcome *whole, const struct outcome 
 	if (a->n_warnings != b->n_warnings || a->functions != b->functions || a->units != b->units ||
 	    a->n_sections != b->n_sections || a->n_segments != b->n_segments)
 		return "another summary";
-	if (!a->missing != !b->missing || (a->missing && strcmp(a->missing, b->missing) != 0))
+	if (a->missing_size != b->missing_size ||
+	    (a->missing && memcmp(a->missing, b->missing, a->missing_size) != 0))
 		return "other files are missing";
 	return NULL;
 }

@@ -149,7 +149,9 @@ struct convert_summary {
 	uint64_t sections_left_out;       /* of more than CONVERT_SECTIONS_MAX */
 	struct convert_segment *segments; /* at most CONVERT_SEGMENTS_MAX; none of a file without code */
 	size_t n_segments;
-	char *missing; /* names of debug files that were not found, one a line; NULL: none */
+	/* Names of debug files that were not found, which may hold any byte but NUL: each ends with one. */
+	char *missing;
+	size_t missing_size;
 };
 
 void convert_summary_deinit(struct convert_summary *summary);

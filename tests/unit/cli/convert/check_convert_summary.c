@@ -70,11 +70,12 @@ TEST(heads)
 TEST(warnings)
 {
 	struct convert_warning odd[] = {{"one", 2, ".debug_info at 0x4"}, {"two", 5, ""}};
+	static char missing[] = "a.debug\0b\nc";
 	const struct convert_summary summary = {
-		.warnings = odd, .n_warnings = 2, .missing = (char *)"a.debug\nb\n"};
+		.warnings = odd, .n_warnings = 2, .missing = missing, .missing_size = sizeof(missing)};
 	check(&summary, "input: in\noutput: out, 0 bytes\n" FUNCTIONS
 			"warnings of the input: 7\n  one: 2, first: .debug_info at 0x4\n  two: 5\n"
-			"missing files that the input refers to:\n  a.debug\n  b\n");
+			"missing files that the input refers to:\n  a.debug\n  b\\x0ac\n");
 }
 
 /* Sections with code, up to a number of them. */
