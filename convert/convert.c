@@ -222,19 +222,32 @@ static int copy_direct_source(struct conversion *c, const struct direct_source *
 
 /* ---- The stages ---- */
 
-static int no_function(const struct conversion *c, struct gsym_diag *diag)
+static void say_why_no_function(const struct conversion *c, struct gsym_diag *diag)
 {
 	const char *trouble = c->debug_trouble.text;
 	char name[256];
 	if (!c->debug && *trouble)
-		return diag_set(diag, -ENODATA,
-				"no function found: symbols name no code, and the debug file is not used: %s",
-				trouble);
-	if (conversion_lacks_debug_file(c, name, sizeof(name)))
-		return diag_set(
-			diag, -ENODATA,
-			"no function found: symbols name no code, and its debug file %s was not found", name);
-	return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
+		diag_set(diag, -ENODATA, "symbols name no code, and the debug file is not used: %s", trouble);
+	else if (conversion_lacks_debug_file(c, name, sizeof(name)))
+		diag_set(diag, -ENODATA, "symbols name no code, and its debug file %s was not found", name);
+	else
+		diag_set(diag, -ENODATA, "neither DWARF nor symbols name any code");
+}
+
+/* What is damaged may be why, and there will be no summary with the warnings. */
+static int no_function(const struct conversion *c, struct gsym_diag *diag)
+{
+	struct convert_summary summary = {0};
+	struct gsym_diag why = {""};
+	say_why_no_function(c, &why);
+	int err = warnings_report(&c->warnings, &summary);
+	for (size_t i = 0; i < summary.n_warnings; i++) {
+		struct gsym_diag before = why;
+		diag_set(&why, -ENODATA, "%s; %s (%s)", before.text, summary.warnings[i].kind,
+			 summary.warnings[i].first);
+	}
+	convert_summary_deinit(&summary);
+	return err ? err : diag_set(diag, -ENODATA, "no function found: %s", why.text);
 }
 
 /* From all records to the final ones. */

@@ -82,7 +82,7 @@ static bool wants_pdb(const struct conversion *c)
 static int find_pdb(struct conversion *c)
 {
 	c->debug = wants_pdb(c) ? pdb_find(c->object, c->options->debug_dirs, &c->debug_trouble) : NULL;
-	int err = c->debug ? pdb_load(c->debug, NULL) : 0;
+	int err = c->debug ? pdb_load(c->debug, &c->debug_trouble) : 0;
 	if (!err || err == -ENOMEM)
 		return err;
 	object_close(TAKE(c->debug));

@@ -223,6 +223,11 @@ def check_header(gsym):
         e.add(".gopclntab", m.SHF_ALLOC, 0x600000, damaged)
         e.add_symbols(".symtab", [("f", TEXT, 0x10, m.STT_FUNC, ".text")])
         expect(gsym, "damaged header", e.file(), {TEXT: ["f"]}, odd="section ignored: damaged")
+        e.sections = [s for s in e.sections if s.name not in (".symtab", ".strtab")]
+        with tempfile.TemporaryDirectory() as directory:
+            told = convert(gsym, e.file(), f"{directory}/out").stderr
+        if "no function found: neither DWARF nor symbols name any code; section ignored: damaged (.gopclntab+0x0)" not in told:
+            failures.append(f"damaged header, stripped: {told}")
 
 
 def check_files_outside(gsym):

@@ -168,6 +168,8 @@ def check_foreign(gsym):
         done = compare(gsym, "a damaged one beside", path, make_pe.NAMES, make_pe.program().base)
         if "section ignored: damaged: 1, first: PDB" not in done.stderr or STORE not in done.stderr:
             failures.append(f"a damaged one beside: {done.stderr}")
+        path = place.write("x.exe", program().file())
+        refuse(gsym, "a damaged one beside a stripped program", path, f"the debug file is not used: {pdb}: section headers or address maps of the PDB are damaged")
         refuse(gsym, "a damaged one, named", path, "address maps of the PDB are damaged", ("--debug-file", pdb))
 
 
