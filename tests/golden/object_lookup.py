@@ -31,6 +31,8 @@ int main(int argc, char **argv) { return work(argc) + (argv == 0); }
 FUNCTIONS = "".join(f"int f{i}(int x) {{ return x * {i} + f{i // 2}(x); }}\n" for i in range(1, 4000))
 LARGE = f"int f0(int x) {{ return x; }}\n{FUNCTIONS}int main(void) {{ return f9(1); }}\n"
 
+OTHER = 65534
+
 
 def run(*argv, **kwargs):
     return subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=LIMIT, check=False, **kwargs)
@@ -183,12 +185,30 @@ class ObjectLookup(unittest.TestCase):
         done = self.lookup(path, *self.addresses(path))
         self.assertEqual((done.stdout, done.stderr), (wanted, ""))
 
+    def as_user(self, env):
+        """What to begin a command with that root, whose default directory is the system's, runs as a user."""
+        os.chmod(self.dir, 0o755)
+        argv = () if os.geteuid() else ("setpriv", f"--reuid={OTHER}", "--clear-groups")
+        if argv and (not shutil.which("setpriv") or run(*argv, gsym, "--version", env=env).returncode):
+            self.skipTest("gsym cannot be run by another user")
+        return argv
+
     def test_default_directory(self):
-        if os.geteuid() == 0:
-            self.skipTest("root's default directory is the system's")
+        """Of a user; a home of somebody else, as su leaves it, is not written to."""
         path = self.compile()
-        must(gsym, "lookup", path, "0", env={**os.environ, "XDG_CACHE_HOME": self.dir})
-        self.assertEqual(len(os.listdir(self.at("gsymfs"))), 3)
+        home = self.at("home")
+        for environment, made, is_own in (({"XDG_CACHE_HOME": home}, ["gsymfs"], True), ({"HOME": home}, [".cache"], True), ({"HOME": home}, [], False)):
+            env = {"PATH": os.environ["PATH"], **environment}
+            user = self.as_user(env)
+            if not user and not is_own:
+                continue
+            os.mkdir(home)
+            os.chmod(home, 0o777)
+            if user and is_own:
+                os.chown(home, OTHER, -1)
+            must(*user, gsym, "lookup", path, "0", env=env)
+            self.assertEqual(os.listdir(home), made)
+            shutil.rmtree(home)
 
     def test_filter(self):
         """A log's program instead of its GSYM file: its segments are known then."""
@@ -289,11 +309,8 @@ class ObjectLookup(unittest.TestCase):
     def test_user_without_a_home(self):
         """There is no directory for the cache: what is converted is gone with the process."""
         path = self.compile()
-        os.chmod(self.dir, 0o755)
         environment = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": "/proc/none"}
-        as_other = () if os.geteuid() else ("setpriv", "--reuid=65534", "--clear-groups")
-        if as_other and (not shutil.which("setpriv") or run(*as_other, gsym, "--version", env=environment).returncode):
-            self.skipTest("gsym cannot be run by another user")
+        as_other = self.as_user(environment)
         for _ in range(2):
             done = run(*as_other, gsym, "lookup", path, self.address(path, "work"), "main", env=environment)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
