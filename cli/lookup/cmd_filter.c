@@ -267,6 +267,8 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 		return "nothing tells what was there in memory; give --maps, --pid, --core or --base";
 	case FILTER_NO_FUNCTION:
 		return "not in a function of the image; another build may have written the log";
+	case FILTER_FILE_OFFSET:
+		return "not in a function of the image; read as offsets in the file they would be in one";
 	case FILTER_SEVERAL: return "several functions of the image have the name in the log";
 	case FILTER_NO_SEGMENTS:
 		return "the log has offsets in the file, which GSYM alone cannot translate; give the program "
@@ -313,6 +315,11 @@ static void filter_tell_summary(const struct filter *filter, const struct image_
 		complain("%" PRIu64 " of them by an id and a link-time address; read as offsets in the file "
 			 "they would be elsewhere",
 			 counts.as_addresses);
+	if (counts.as_relative)
+		complain("%" PRIu64
+			 " of them by an id and an offset from the load address; read as offsets in "
+			 "the file they would be elsewhere",
+			 counts.as_relative);
 	for (size_t i = 0; i < n; i++)
 		tell_module(&v[i], images);
 }

@@ -97,7 +97,8 @@ bool image_address_is_ambiguous(const struct filter_images *images, const struct
 				const struct log_frame *frame, uint64_t taken)
 {
 	uint64_t other = frame->address;
-	if (!frame->beside_id || (other == taken && !from_file(images, image, frame->address, &other)))
+	bool is_offset = frame->space == FRAME_RVA || taken == other; /* in the file, if it is not as taken */
+	if (!frame->beside_id || (is_offset && !from_file(images, image, frame->address, &other)))
 		return false;
 	return other != taken && is_in_function(image, other);
 }

@@ -365,6 +365,8 @@ static enum filter_cause cause_of(const struct buffered_frame *frame, const stru
 		return FILTER_SEVERAL;
 	if (frame->misnamed)
 		return FILTER_OTHER_FUNCTION;
+	if (frame->ambiguous)
+		return FILTER_FILE_OFFSET; /* which is the other reading of both addresses */
 	return image_address_needs_segments((enum frame_space)frame->is.space) && !resolved->reader
 		       ? FILTER_NO_SEGMENTS
 		       : FILTER_NO_FUNCTION;
@@ -386,8 +388,9 @@ static int count_frame(struct pending_stack *stack, const struct buffered_frame 
 	stack->counts.met++;
 	stack->counts.found += !resolved->err;
 	if (frame->ambiguous && !resolved->err)
-		*(resolved->address == frame->is.address ? &stack->counts.as_addresses
-							 : &stack->counts.as_offsets) += 1;
+		*(frame->is.space == FRAME_RVA             ? &stack->counts.as_relative
+		  : resolved->address == frame->is.address ? &stack->counts.as_addresses
+							   : &stack->counts.as_offsets) += 1;
 	return resolved->err && !frame->listed ? add_unexplained(stack, &entry) : 0;
 }
 

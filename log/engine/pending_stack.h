@@ -85,7 +85,7 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 
 /*
  * Whether @frame, whose address in @image was taken for @taken, might as well be in a function elsewhere: its
- * number a link-time address instead of an offset in the file, or the reverse.
+ * number a link-time address instead of an offset in the file, or that instead of any other.
  */
 bool image_address_is_ambiguous(const struct filter_images *images, const struct filter_image *image,
 				const struct log_frame *frame, uint64_t taken);

@@ -51,7 +51,7 @@ static bool parse_plain(struct text_scan line, const char *from, const char *to,
 	if ((ret->space == FRAME_LINK && !scan_blanks(&s)) || !scan_hex(&s, &ret->address) ||
 	    (s.at < s.end && is_word(*s.at)))
 		return false;
-	ret->beside_id = ret->space == FRAME_LINK;
+	ret->beside_id = true;
 	ret->has_number = parse_number(line, from, &number);
 	ret->number = (uint32_t)number;
 	ret->kind = number ? PC_RETURN : PC_EXACT;

@@ -99,10 +99,11 @@ struct filter_options {
 struct filter_counts {
 	uint64_t met, found;
 	/*
-	 * Of those found, numbers beside an id that were taken for offsets in the file, and for link-time
-	 * addresses, but are in a function elsewhere if read as the other.
+	 * Of those found, numbers beside an id that were taken for offsets in the file, for link-time
+	 * addresses, and for offsets from the load address, but are in a function elsewhere if the first are
+	 * read as the second, and the others as the first.
 	 */
-	uint64_t as_offsets, as_addresses;
+	uint64_t as_offsets, as_addresses, as_relative;
 };
 
 /* Why frames of a module were left as they are. */
@@ -112,6 +113,7 @@ enum filter_cause {
 	FILTER_AMBIGUOUS,      /* the log has no id, and several images have the name */
 	FILTER_NO_MAPPING,     /* the log has an address in memory that no known mapping covers */
 	FILTER_NO_FUNCTION,    /* the image has no function there, or of that name */
+	FILTER_FILE_OFFSET,    /* as before, but it has one at that offset in the file */
 	FILTER_SEVERAL,        /* several functions of the image have the name */
 	FILTER_NO_SEGMENTS,    /* the log has an offset in the file, and the image's segments are not known */
 	FILTER_OTHER_BUILD,    /* the log gives a function another size than the image */

@@ -70,7 +70,7 @@ struct log_frame {
 	bool unmapped;      /* an address in memory of which nothing is known */
 	bool is_estimate;   /* it may not be of the module: only a function tells */
 	bool may_be_number; /* if it is not of the module, it need not be an address at all */
-	bool beside_id; /* FRAME_LINK, FRAME_BPF: an id is all that is said of it, so it may be the other */
+	bool beside_id;     /* an id is all that is said of it, so it may be in another space */
 	bool head; /* the program counter of an interrupted CPU; its callers may follow after lines without
 		      frames */
 	/* By @space. */

@@ -264,6 +264,15 @@ class ObjectLookup(unittest.TestCase):
             "gsym: 2 of 2 frames explained",
             "gsym: 1 of them by an id and an offset in the file, as of BPF; read as link-time addresses they would be elsewhere",
             "gsym: 1 of them by an id and a link-time address; read as offsets in the file they would be elsewhere"])
+        base = min(int(n, 16) for n in re.findall(r"LOAD +0x\w+ (0x\w+)", must("readelf", "-lW", path)))
+        nowhere = int(self.address(path, "f0"), 16) - addr + offset  # in no function but as an offset in the file
+        log = f"{build_id}+{place - base:#x}\n{build_id}+{nowhere:#x}\nx {build_id} {nowhere:#x} y\n"
+        done = subprocess.run([gsym, "filter", path], input=log, capture_output=True, text=True, cwd=self.dir,
+                              env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
+        self.assertEqual(done.stderr.splitlines(), [
+            "gsym: 1 of 3 frames explained",
+            "gsym: 1 of them by an id and an offset from the load address; read as offsets in the file they would be elsewhere",
+            f"gsym: {build_id}: 2 frames not explained: not in a function of the image; read as offsets in the file they would be in one"])
 
     def test_no_object_file(self):
         for name, data, words in (("text", b"just words, and more than a few\n", "neither an object file nor a GSYM file"),
