@@ -146,6 +146,16 @@ def check_hostile_names(gsym):
     expect(gsym, "long names", e.file(), {0x10000: "n" * 100000 + "@plt", 0x10000 + 16 * count - 16: "??"})
 
 
+def check_underscores(gsym):
+    """One more underscore before a mangled name, as in names of Mach-O symbols: what llvm-cxxfilt prints."""
+    names = {"__Z1fv": "f()", "__Z1gv.cold": "g() (.cold)", "____Z1fv_block_invoke": "invocation function for block in f()",
+             "___Z1fv": "___Z1fv", "__Zone": "__Zone", "__RNvC6_123foo3bar": "__RNvC6_123foo3bar", "__D3foo3barFZv": "__D3foo3barFZv"}
+    e = m.Maker(m.EM_X86_64)
+    e.add(".text", m.CODE, 0x1000, bytes(0x100))
+    e.add_symbols(".symtab", [(name, 0x1000 + 16 * i, 16, FUNC, ".text") for i, name in enumerate(names)])
+    expect(gsym, "underscores", e.file(), {0x1000 + 16 * i: name for i, name in enumerate(names.values())})
+
+
 def check_shared_bytes(gsym):
     """Thousands of tables over the same bytes must not become thousands of copies."""
     e = m.Maker(m.EM_386, wide=False, big=True)  # big-endian, so that libelf copies what it gives
@@ -487,7 +497,7 @@ def check_without_sections(gsym):
             failures.append(f"symbols by a hash table that is damaged, {what}: there are some")
 
 
-CHECKS = (check_linkage, check_rel, check_glink, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
+CHECKS = (check_linkage, check_rel, check_glink, check_hostile_names, check_underscores, check_shared_bytes, check_descriptors, check_debug_files,
           check_header_overflow, check_modes, check_markers, check_bounds, check_damaged_bounds,
           check_without_sections)
 

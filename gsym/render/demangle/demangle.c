@@ -152,6 +152,7 @@ static bool append_ada(struct text_buf *out, const char *name, struct demangle_j
 
 static bool append_demangled(struct text_buf *out, const char *name, struct demangle_job *job)
 {
+	name += demangle_is_doubled(name, job->mode);
 	if (name[0] == '_' && name[1] == 'Z')
 		return append_rust(out, name, job) || append_cxx(out, name, job);
 	if (demangle_is_block(name))
@@ -243,6 +244,7 @@ static bool append_bare_d(struct text_buf *out, const char *name, struct demangl
 static bool append_bare(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
+	name += demangle_is_doubled(name, job->mode);
 	if (append_rust(out, name, job)) {
 		out->n = start;
 		return false;

@@ -36,6 +36,17 @@ static inline bool demangle_is_block(const char *name)
 	return name[0] == '_' && name[1] == '_' && name[2] == '_' && name[3] == 'Z';
 }
 
+/*
+ * Whether a name of C++ or of a block has one more underscore in front, as Mach-O symbols have: "__Z1fv" is
+ * "f()" to LLVM's tools, not to GNU's.
+ */
+static inline bool demangle_is_doubled(const char *name, enum demangle_mode mode)
+{
+	if (mode == DEMANGLE_GNU || name[0] != '_' || name[1] != '_')
+		return false;
+	return name[2] == 'Z' || (name[2] == '_' && name[3] == '_' && name[4] == 'Z');
+}
+
 /* What names of OCaml's native code begin with, and few others. */
 static inline bool demangle_is_ocaml(const char *name)
 {
@@ -52,8 +63,8 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
 		if (name[0] == 'c')
 			return mode != DEMANGLE_GNU && demangle_is_ocaml(name);
-		return name[0] == '_' &&
-		       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || demangle_is_block(name));
+		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' ||
+					  demangle_is_block(name) || demangle_is_doubled(name, mode));
 	}
 	return mode == DEMANGLE_ADA;
 }
