@@ -222,6 +222,8 @@ static void count_lost(struct conversion *c, const struct object_file *object)
 			warning_count(&c->warnings, WARN_SECTION_OUTSIDE, object->sections.v[i].name, 0);
 	if (object->unnamed)
 		warning_count(&c->warnings, WARN_SECTION_NAMES, NULL, 0);
+	if (object->misplaced)
+		warning_count(&c->warnings, WARN_SECTION_PLACE, object->misplaced, 0);
 	if (object->cut_command)
 		warning_count(&c->warnings, WARN_LOAD_COMMAND, "load commands", object->cut_command);
 }

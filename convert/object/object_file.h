@@ -134,6 +134,7 @@ struct object_file {
 	bool passed_by; /* there are others */
 	bool symbols_damaged;
 	bool unnamed;             /* names of sections are damaged */
+	const char *misplaced;    /* a section of code that is in no executable segment, or NULL */
 	uint64_t cut_command;     /* offset of a load command that is damaged or too short; 0: none */
 	uint64_t name_bytes;      /* read for symbols */
 	bool exports_cut;         /* exports of a Mach-O file were left out */

@@ -46,6 +46,7 @@ static const char *const kind_text[WARN_COUNT] = {
 	[WARN_SECTION_LIMIT] = "section ignored: too large when decompressed",
 	[WARN_SECTION_OUTSIDE] = "section ignored: outside the file",
 	[WARN_SECTION_NAMES] = "sections without names: their table is damaged",
+	[WARN_SECTION_PLACE] = "section of code outside the executable segments, which tell where code is",
 	[WARN_RELOCATION] = "section with relocations of unknown type or place",
 	[WARN_LOAD_COMMAND] = "load command ignored or cut short: damaged",
 	[WARN_SYMBOL_TABLE] = "symbol table ignored: damaged",

@@ -29,6 +29,7 @@ ADA95 = 13
 NO_ROW, NO_CALL_FILE = "line row ignored: no such file", "inlined call dropped: no such file"
 SEVERAL, MISNAMED = "several line sequences describe one function", "line sequence that a function names does not describe it"
 BETWEEN, SAME_RANGE = "function starts between two line rows", "functions with equal range, different content"
+CODE_MOVED = "section of code outside the executable segments, which tell where code is"
 MISSING = "missing files that the input refers to:\n"
 BAD_LINES, UNKNOWN_LINES = "line table ignored: damaged header", "line table ignored: unknown version"
 HERE = pathlib.Path(__file__).resolve().parent
@@ -859,7 +860,7 @@ def base_addresses(b):
 
     def check(what, expected, *segments):
         (b.directory / "in").write_bytes(with_segments(plain, *segments) if segments else plain)
-        b.convert()
+        b.convert(odd=(CODE_MOVED,) if segments else ())
         base = re.search(r"BaseAddress += 0x0*([0-9a-f]+)$", b.run(b.gsym, "dump", "out.gsym")[0], re.M)
         b.expect(what, base[1] if base else "none", expected)
     check("no segments", "1000")
@@ -1414,6 +1415,30 @@ def sections_lost(b):
         (b.directory / "in").write_bytes(whole[:0x3e] + struct.pack("<H", index) + whole[0x40:])
         b.convert(odd=("sections without names: their table is damaged",))
         b.expect("dump", b.dump(), '[0x1000 - 0x1010) "symbol"')
+
+
+@case
+def section_of_code_moved(b):
+    """What executable segments hold is code, but for headers and data: one wrong address of a section costs no function."""
+    functions = [Die("subprogram", name=name, low_pc=at, high_pc=0x10) for name, at in (("f", 0x40), ("g", 0x50), ("dropped", 0x10), ("data", 0x150))]
+    unit = Unit(*functions, language=C99, lines=[Sequence(0x60, (0x40, 1, 5), (0x50, 1, 6))])
+    b.build([unit], [Symbol("g", 0x50, 0x10), Symbol("h", 0x60, 0x10)], text=0x40, text_size=0x100, more=[Section(".rodata", bytes(0x20), 1, 2, 0x140)])
+    whole, outside = (b.directory / "in").read_bytes(), "function outside the code sections"
+    headers, = struct.unpack_from("<Q", whole, 0x28)
+
+    def check(what, addr, odd):
+        """@addr: of .text"""
+        data = bytearray(whole + struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0x160, 0x160, 1))
+        struct.pack_into("<Q", data, 0x20, len(whole))
+        struct.pack_into("<H", data, 0x38, 1)
+        struct.pack_into("<Q", data, headers + 64 + 16, addr)
+        (b.directory / "in").write_bytes(data)
+        told = b.convert(odd=odd)
+        b.expect(what, b.dump(), '[0x40 - 0x50) "f"\n  0x40 /src/a.c:5\n[0x50 - 0x60) "g"\n  0x50 /src/a.c:6\n[0x60 - 0x70) "h"')
+        b.expect_words(told, f"{outside}: 2")
+    check("sound", 0x40, (outside,))
+    check("far away", 0x5d00000000000040, (outside, CODE_MOVED))
+    check("a bit too high", 0x4c, (outside, CODE_MOVED))
 
 
 @case

@@ -8,6 +8,7 @@
 
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/search.h"
 #include "work/types/go_id.h"
 
 #include <elf.h>
@@ -188,6 +189,123 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 	return 0;
 }
 
+/* ---- Code that headers of sections and of segments disagree about ---- */
+
+/* A PT_LOAD segment that is executable. */
+struct code_segment {
+	struct range range; /* first, for range_compare() */
+	uint64_t moved;     /* its address less its offset */
+	uint64_t headers;   /* bytes at its begin that are the file's headers */
+};
+
+typedef VEC(struct code_segment) code_segments;
+
+static void code_segments_free(code_segments *segments)
+{
+	vec_free(segments);
+}
+
+static int list_code_segments(struct object_file *object, code_segments *ret)
+{
+	size_t n = 0;
+	GElf_Ehdr ehdr;
+	if (!gelf_getehdr(elf_of(object)->handle, &ehdr) || elf_getphdrnum(elf_of(object)->handle, &n))
+		return 0;
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		GElf_Phdr phdr;
+		uint64_t end;
+		if (!gelf_getphdr(elf_of(object)->handle, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
+		    !(phdr.p_flags & PF_X) || __builtin_add_overflow(phdr.p_vaddr, phdr.p_memsz, &end))
+			continue;
+		/* Program headers follow, unless a tool has moved them elsewhere. */
+		uint64_t headers = ehdr.e_ehsize;
+		if (ehdr.e_phoff == headers)
+			headers += n * ehdr.e_phentsize;
+		struct code_segment segment = {{phdr.p_vaddr, end}, phdr.p_vaddr - phdr.p_offset, 0};
+		if (!phdr.p_offset)
+			segment.headers = headers < phdr.p_memsz ? headers : phdr.p_memsz;
+		if (vec_push(ret, segment))
+			return -ENOMEM;
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), range_compare);
+	return 0;
+}
+
+/* Whether a segment has the section at its address, and its bytes where the file has them. */
+static bool is_loaded(const struct object_file *object, const code_segments *segments,
+		      const struct object_section *s)
+{
+	size_t n = PARTITION_POINT(0, segments->n, mid, segments->v[mid].range.lo <= s->addr);
+	const struct code_segment *segment = n ? &segments->v[n - 1] : NULL;
+	return segment && s->addr < segment->range.hi && s->size <= segment->range.hi - s->addr &&
+	       (!s->raw.data || s->addr - (uint64_t)(s->raw.data - object->file.data) == segment->moved);
+}
+
+static int list_data(const struct object_file *object, range_vec *ret)
+{
+	for (size_t i = 0; i < object->sections.n; i++) {
+		const struct object_section *s = &object->sections.v[i];
+		uint64_t end;
+		if (s->allocated && !s->code && !__builtin_add_overflow(s->addr, s->size, &end) &&
+		    vec_push(ret, (struct range){s->addr, end}))
+			return -ENOMEM;
+	}
+	ranges_normalize(ret);
+	return 0;
+}
+
+/*
+ * Adds the parts of executable segments that no section of data holds to object->text. The file's headers are
+ * none, either: linkers leave addresses of 0 or little more for dropped code.
+ */
+static int add_code_of_segments(struct object_file *object, const code_segments *segments)
+{
+	CLEANUP(range_vec_free) range_vec loaded = {0}, data = {0};
+	for (size_t i = 0; i < segments->n; i++) {
+		struct range r = segments->v[i].range;
+		r.lo += segments->v[i].headers;
+		if (vec_push(&loaded, r))
+			return -ENOMEM;
+	}
+	ranges_normalize(&loaded);
+	int err = list_data(object, &data);
+	for (size_t i = 0, d = 0; i < loaded.n && !err; i++) {
+		struct range r = loaded.v[i];
+		while (d < data.n && data.v[d].hi <= r.lo)
+			d++;
+		for (; d < data.n && data.v[d].lo < r.hi && !err; d++) {
+			if (data.v[d].lo > r.lo)
+				err = vec_push(&object->text, (struct range){r.lo, data.v[d].lo});
+			r.lo = data.v[d].hi;
+			if (r.lo >= r.hi)
+				break; /* it may reach into the next segment */
+		}
+		if (!err && r.lo < r.hi)
+			err = vec_push(&object->text, r);
+	}
+	ranges_normalize(&object->text);
+	return err;
+}
+
+/*
+ * What runs is what segments hold. A section of code that lies elsewhere has a damaged header, and would take
+ * all functions of the file with it.
+ */
+static int check_code(struct object_file *object)
+{
+	CLEANUP(code_segments_free) code_segments segments = {0};
+	int err = object->relocatable ? 0 : list_code_segments(object, &segments);
+	if (err || !segments.n)
+		return err;
+	for (size_t i = 0; i < object->sections.n && !object->misplaced; i++) {
+		const struct object_section *s = &object->sections.v[i];
+		if (s->code && s->size && !is_loaded(object, &segments, s))
+			object->misplaced = s->name;
+	}
+	return object->misplaced ? add_code_of_segments(object, &segments) : 0;
+}
+
 /* ---- Bytes that headers place ---- */
 
 /*
@@ -336,7 +454,7 @@ static int elf_read(struct object_file *object, struct gsym_diag *diag)
 		err = read_sections(object, diag);
 	if (err)
 		return err;
-	bool failed = read_segments(object);
+	bool failed = read_segments(object) || check_code(object);
 	elf_expect(object);
 	/* Any note of any SHT_NOTE section: a kernel has its build id in .notes, after others. */
 	for (Elf_Scn *scn = NULL; !failed && (scn = elf_nextscn(elf_of(object)->handle, scn));) {
