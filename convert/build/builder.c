@@ -214,7 +214,8 @@ static int build_orphans(struct unit_builder *b)
 	for (size_t i = 0; i < b->covered.n; i++)
 		if (vec_push(&b->extents, b->covered.v[i]))
 			return -ENOMEM;
-	qsort(b->extents.v, b->extents.n, sizeof(*b->extents.v), range_compare);
+	if (b->extents.n)
+		qsort(b->extents.v, b->extents.n, sizeof(*b->extents.v), range_compare);
 	ranges_normalize(&b->covered);
 	for (size_t i = 0; i < b->lines.seqs.n; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];
