@@ -25,7 +25,7 @@ static int list_bodies(struct unit_builder *b)
 		for (uint32_t k = 0; k < b->subprograms.v[i].n_ranges; k++)
 			if (vec_push(&b->bodies, b->ranges.v[b->subprograms.v[i].first_range + k]))
 				return -ENOMEM;
-	qsort(b->bodies.v, b->bodies.n, sizeof(*b->bodies.v), range_compare);
+	ranges_sort(b->bodies.v, b->bodies.n);
 	return 0;
 }
 

@@ -210,12 +210,11 @@ static int build_orphans(struct unit_builder *b)
 {
 	const symbol_vec *symbols = b->context->symbols;
 	size_t done = 0; /* symbols before this index are done */
+	ranges_sort(b->covered.v, b->covered.n);
 	b->extents.n = 0;
 	for (size_t i = 0; i < b->covered.n; i++)
 		if (vec_push(&b->extents, b->covered.v[i]))
 			return -ENOMEM;
-	if (b->extents.n)
-		qsort(b->extents.v, b->extents.n, sizeof(*b->extents.v), range_compare);
 	ranges_normalize(&b->covered);
 	for (size_t i = 0; i < b->lines.seqs.n; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];

@@ -237,8 +237,7 @@ static int collect_sections(const struct object_file *object, range_vec *ret)
 		for (size_t i = 0; i < object->text.n; i++)
 			ret->v[ret->n++] = object->text.v[i];
 	}
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), range_compare);
+	ranges_sort(ret->v, ret->n);
 	return 0;
 }
 

@@ -274,8 +274,7 @@ void damage_count(struct damaged_entries *damaged, const char *section, uint64_t
 void object_settle_functions(struct object_file *object, const char *table)
 {
 	range_vec *f = &object->functions;
-	if (f->n)
-		qsort(f->v, f->n, sizeof(*f->v), range_compare);
+	ranges_sort(f->v, f->n);
 	for (size_t i = 1; i < f->n; i++)
 		if (f->v[i - 1].hi > f->v[i].lo)
 			f->v[i - 1].hi = f->v[i].lo;

@@ -9,14 +9,19 @@ int range_compare(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-size_t ranges_join(struct range *v, size_t n)
+void ranges_sort(struct range *v, size_t n)
 {
 	bool sorted = true;
 	for (size_t i = 1; i < n && sorted; i++)
 		sorted = v[i - 1].lo <= v[i].lo;
 	if (!sorted)
 		qsort(v, n, sizeof(*v), range_compare);
+}
+
+size_t ranges_join(struct range *v, size_t n)
+{
 	size_t kept = 0;
+	ranges_sort(v, n);
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].lo >= v[i].hi)
 			continue;

@@ -21,6 +21,9 @@ static inline void range_vec_free(range_vec *set)
 /* For qsort(): ascending by lo. */
 int range_compare(const void *a, const void *b);
 
+/* Sorts @n ranges by lo, in one pass if they ascend already. */
+void ranges_sort(struct range *v, size_t n);
+
 /* Sorts, drops empty ranges and joins those that touch or overlap. */
 void ranges_normalize(range_vec *set);
 
