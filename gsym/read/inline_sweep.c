@@ -291,22 +291,13 @@ static bool pass(struct inline_sweep *w, uint64_t n)
 	const struct sweep_level *level = parent_of(w);
 	uint64_t base = level->base, first = level->first, last = level->last;
 	struct cursor c = w->c;
-	unsigned depth = w->depth, strp_size = w->tables->strp_size;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t start = leb_unsigned(&c) + base, size = leb_unsigned(&c);
 		if (start <= last && (start >= first || first - start < size))
 			return false;
 	}
-	depth += skip_node(&c, strp_size);
-	while (depth > w->depth && cursor_ok(&c)) {
-		n = read_n_ranges(&c);
-		for (uint64_t i = 0; i < n; i++)
-			leb_skip_pair(&c);
-		if (!n)
-			depth--;
-		else
-			depth += skip_node(&c, strp_size);
-	}
+	if (skip_node(&c, w->tables->strp_size))
+		skip_children(&c, w->tables->strp_size);
 	if (!cursor_ok(&c))
 		return false;
 	w->c = c;
