@@ -247,7 +247,9 @@ static int no_function(const struct conversion *c, struct gsym_diag *diag)
 			 summary.warnings[i].first);
 	}
 	convert_summary_deinit(&summary);
-	return err ? err : diag_set(diag, -ENODATA, "no function found: %s", why.text);
+	if (err)
+		return diag_set(diag, err, "%s: out of memory", c->object->path);
+	return diag_set(diag, -ENODATA, "no function found: %s", why.text);
 }
 
 /* From all records to the final ones. */

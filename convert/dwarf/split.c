@@ -9,6 +9,7 @@
 #include "convert/dwarf/split.h"
 
 #include "convert/object/object_open.h"
+#include "gsym/base/fault.h"
 #include "gsym/base/search.h"
 #include "work/types/machine_fault.h"
 
@@ -111,19 +112,13 @@ static int read_package(struct dwp *dwp, const char *path, const struct convert_
 	return read_index_header(dwp) ? 0 : -EBADMSG;
 }
 
-/* Whether an error of object_open() says that a file is there, but no object file. */
-static bool is_no_object(int err)
-{
-	return err == -EBADMSG || err == -ENOEXEC;
-}
-
 /* NULL when there is no @path; the package keeps its file open. */
 static struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 {
 	struct dwp *dwp = calloc(1, sizeof(*dwp));
 	const char *slash = strrchr(path, '/');
 	int err = dwp ? read_package(dwp, path, opener) : -ENOMEM;
-	bool there = !err || is_no_object(err) || (err != -ENOMEM && dwp->object);
+	bool there = !err || fault_of(err) == FAULT_FILE || (err != -ENOMEM && dwp->object);
 	memory_fault_note(opener, err);
 	if (!there) {
 		dwp_close(dwp);
@@ -371,7 +366,8 @@ static struct split_file *open_dwo(struct dwo_search *s, const char *path)
 		file->comp_dir = s->skeleton->comp_dir;
 		return file;
 	}
-	s->met_damage |= is_no_object(err) || (!err && (!file->n_ids || file->n_ids < file->dwarf.n_units));
+	s->met_damage |=
+		fault_of(err) == FAULT_FILE || (!err && (!file->n_ids || file->n_ids < file->dwarf.n_units));
 	split_file_close(file);
 	return NULL;
 }
