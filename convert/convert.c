@@ -234,7 +234,7 @@ static void say_why_no_function(const struct conversion *c, struct gsym_diag *di
 		diag_set(diag, -ENODATA, "neither DWARF nor symbols name any code");
 }
 
-/* What is damaged may be why, and there will be no summary with the warnings. */
+/* Appends the warnings to the reason: a refusal has no summary, and damage may be the cause. */
 static int no_function(const struct conversion *c, struct gsym_diag *diag)
 {
 	struct convert_summary summary = {0};

@@ -166,9 +166,9 @@ static bool function_begins(const struct unit_builder *b, uint64_t addr)
 }
 
 /*
- * Where rows are wanted for a symbol: from its start if no function has that, or it is a function within
- * another's code; or from the end of the function there if that is before the end of the symbol, and no other
- * function begins between the two. Its end if nowhere.
+ * Returns the address from which a symbol needs rows of its own: its start if no function covers that, or if
+ * it is a function within another's code; the end of the function there, if the symbol ends later and no
+ * other function begins in between; else the symbol's end.
  */
 static uint64_t orphan_rest(const struct unit_builder *b, const struct code_symbol *s)
 {

@@ -102,7 +102,7 @@ struct unit_builder {
 	range_vec kept;              /* ranges of the inlined_calls kept so far */
 	range_vec subprogram_ranges; /* all of the subprogram's, normalized */
 	range_vec covered;           /* code that has rows from this unit's functions */
-	range_vec extents;           /* the same for each function, ascending */
+	range_vec extents;           /* that code, not joined where functions touch; ascending */
 	range_vec bodies;            /* of all subprograms, ascending; listed when needed */
 	range_vec unit_ranges;       /* of the unit's own entry, normalized; read when needed */
 	bool has_unit_ranges;        /* they were read */

@@ -200,7 +200,7 @@ static int sort_functions(const record_vec *records, size_t first, struct keyed 
 	return radix_sort(v, n);
 }
 
-/* The last public symbol at @start, as llvm-symbolizer takes it; false if there is none. */
+/* Takes the last public symbol at @start, as llvm-symbolizer does; false if there is none. */
 static bool public_at(const symbol_vec *symbols, uint64_t start, struct pool_string *ret)
 {
 	size_t end = PARTITION_POINT(0, symbols->n, mid, symbols->v[mid].addr <= start);
@@ -226,10 +226,9 @@ static struct pool_string identifier_of(struct pool_string name)
 }
 
 /*
- * Chooses which of @n functions at one address represents them, puts it first, and gives it the name of the
- * public there: a linkage name, which has what that of its record lacks, the parameters. It is the first one
- * whose name fits, so that lines and name are of one function. The others keep their names, but for copies of
- * it.
+ * Chooses which of @n functions at one address represents them, puts it first, and gives it the public's
+ * name, which has the parameters that records lack. Prefers the first function whose name fits the public, so
+ * that lines and name agree. The others keep their own names, unless they are copies of it.
  */
 static int represent(const struct codeview *cv, struct pool *pool, record_vec *records, struct keyed *v,
 		     size_t n)

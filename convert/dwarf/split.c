@@ -98,7 +98,7 @@ static void dwp_close(struct dwp *dwp)
 
 static int read_package(struct dwp *dwp, const char *path, const struct convert_opener *opener)
 {
-	/* Of sections only: each unit that lacks one counts that, see take_part(). */
+	/* Loading warns of sections alone, which take_part() counts for each unit that lacks one. */
 	struct warnings warnings = {0};
 	int err = object_open(path, opener, &dwp->object, NULL);
 	struct object_section *index = err ? NULL : object_section(dwp->object, part_names[PART_INDEX]);
@@ -163,8 +163,8 @@ static bool take_part(const struct dwp *dwp, enum part part, struct span *sectio
 }
 
 /*
- * The sections of the unit with that id, in @ret: 0, -ENOENT, or -EBADMSG when its entries cannot be read.
- * What is damaged is counted.
+ * Finds the sections of the unit with that id: 0, -ENOENT, or -EBADMSG when its entries cannot be read.
+ * Counts each section that is damaged.
  */
 static int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret, struct warnings *warnings)
 {

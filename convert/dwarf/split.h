@@ -31,8 +31,8 @@ struct split_file {
 };
 
 /*
- * Finds the split unit of @skeleton by its id; the caller closes it. A part of a package that is damaged or
- * lacks is counted, and what needs it is not found.
+ * Finds the split unit of @skeleton by its id; the caller closes it. Counts a part of a package that is
+ * damaged or missing, and loads the unit without it.
  *
  * 0, -ENOENT: its file was not found, or is of another build; -EBADMSG: it is there, but damaged where the
  * unit is, which is counted.

@@ -79,13 +79,14 @@ struct lost_bytes {
 	uint64_t off, end;
 };
 
-/* Entries of a table that could not be, and so were left out or only partly believed. */
+/* Impossible entries of tables of functions, which were ignored whole or in part. */
 struct damaged_entries {
 	uint64_t n;
-	const char *section; /* that has the first one, static text, */
-	uint64_t off;        /* and where */
+	const char *section; /* the table with the first one, static text */
+	uint64_t off;        /* offset of the first one in that table, bytes */
 };
 
+/* Counts an entry at @off of @section, which is static text. */
 void damage_count(struct damaged_entries *damaged, const char *section, uint64_t off);
 
 struct object_file {

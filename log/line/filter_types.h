@@ -99,9 +99,9 @@ struct filter_options {
 struct filter_counts {
 	uint64_t met, found;
 	/*
-	 * Of those found, numbers beside an id that were taken for offsets in the file, for link-time
-	 * addresses, and for offsets from the load address, but are in a function elsewhere if the first are
-	 * read as the second, and the others as the first.
+	 * These count found frames whose number beside an id has another reading that is in a function, too:
+	 * numbers taken for offsets in the file, which may be link-time addresses; for link-time addresses,
+	 * and for offsets from the load address, which may both be offsets in the file.
 	 */
 	uint64_t as_offsets, as_addresses, as_relative;
 };

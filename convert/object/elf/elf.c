@@ -195,7 +195,7 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 struct code_segment {
 	struct range range; /* first, for range_compare() */
 	uint64_t moved;     /* its address less its offset */
-	uint64_t headers;   /* bytes at its begin that are the file's headers */
+	uint64_t headers;   /* bytes at its start that are the file's headers */
 };
 
 typedef VEC(struct code_segment) code_segments;
@@ -232,7 +232,7 @@ static int list_code_segments(struct object_file *object, code_segments *ret)
 	return 0;
 }
 
-/* Whether a segment has the section at its address, and its bytes where the file has them. */
+/* Returns whether one segment holds the section, both by address and by place in the file. */
 static bool is_loaded(const struct object_file *object, const code_segments *segments,
 		      const struct object_section *s)
 {
@@ -256,8 +256,8 @@ static int list_data(const struct object_file *object, range_vec *ret)
 }
 
 /*
- * Adds the parts of executable segments that no section of data holds to object->text. The file's headers are
- * none, either: linkers leave addresses of 0 or little more for dropped code.
+ * Adds the parts of executable segments that no section of data holds to object->text, without the file's
+ * headers: linkers leave addresses of 0 or little more for dropped code.
  */
 static int add_code_of_segments(struct object_file *object, const code_segments *segments)
 {
@@ -289,8 +289,8 @@ static int add_code_of_segments(struct object_file *object, const code_segments 
 }
 
 /*
- * What runs is what segments hold. A section of code that lies elsewhere has a damaged header, and would take
- * all functions of the file with it.
+ * Takes the code from segments where a section of code lies outside them. The loader reads segments alone, so
+ * that such a section header is damaged; trusting it would cost all functions of the file.
  */
 static int check_code(struct object_file *object)
 {

@@ -226,8 +226,8 @@ static void sort_found(struct eh_frame *e)
 }
 
 /*
- * Adds what the table of .eh_frame_hdr names and @e, which is sorted, lacks. Of an FDE that does not begin
- * where its row says, that function has no end of its own.
+ * Adds the functions of .eh_frame_hdr's table that @e, which is sorted, lacks. If a row's FDE begins
+ * elsewhere or cannot be read, the function gets the row's start and no end of its own.
  */
 static int read_rows(struct eh_frame *e)
 {

@@ -93,7 +93,7 @@ int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, e
 
 /*
  * Functions of the exception directory, ascending by address. Parts whose unwind data is chained to that of
- * the function they follow are joined with it. @damaged counts entries that could not be. 0 or -ENOMEM.
+ * the function they follow are joined with it. @damaged counts impossible entries. 0 or -ENOMEM.
  */
 int pe_list_functions(const struct object_file *object, range_vec *ret, struct damaged_entries *damaged);
 

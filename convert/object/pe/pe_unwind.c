@@ -102,8 +102,8 @@ int pe_list_functions(const struct object_file *object, range_vec *ret, struct d
 }
 
 /*
- * Whether @rva is in a table of jumps, by which incrementally linked programs call functions, also those that
- * they export: another jump follows it, or if it is the last one, padding. No function goes on behind it.
+ * Returns whether @rva is in a table of jumps, through which incrementally linked programs call and export
+ * functions: a jump that another one follows, or, for the last of a table, padding. It ends with the jump.
  */
 static bool is_in_jump_table(const struct object_file *object, uint64_t rva)
 {

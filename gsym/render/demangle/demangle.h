@@ -37,8 +37,8 @@ static inline bool demangle_is_block(const char *name)
 }
 
 /*
- * Whether a name of C++ or of a block has one more underscore in front, as Mach-O symbols have: "__Z1fv" is
- * "f()" to LLVM's tools, not to GNU's.
+ * Returns whether the name has the further underscore in front that Mach-O symbols have: LLVM's tools
+ * demangle "__Z1fv" to "f()", GNU's do not.
  */
 static inline bool demangle_is_doubled(const char *name, enum demangle_mode mode)
 {

@@ -150,7 +150,7 @@ TEST_OF(a_version_that_was_asked_for_stays, struct fixture, f)
 	gsym_writer_free(w);
 }
 
-/* What the encoder refuses in a few functions costs these parts, and nothing else. */
+/* A part that the encoder refuses is left out of its function alone. */
 TEST_OF(parts_that_break_a_rule_are_left_out, struct fixture, f)
 {
 	struct gsym_range outside = {8, 9};

@@ -125,7 +125,7 @@ TEST(in_several)
 	assert_int_equal(t.made, 4);
 }
 
-/* Nor does it begin while several others do such work. */
+/* A draft waits while as many others as allowed are being made. */
 TEST(while_others_compute)
 {
 	unsigned held = 0;
