@@ -16,6 +16,7 @@
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -116,6 +117,15 @@ static int refuse(const struct object_file *object, int number, const char *verb
 	return diag_set(diag, err, "%s: cannot %s: %s", object->path, verb, strerror(number));
 }
 
+/* Refuses a file of @size bytes. */
+static int refuse_short(const struct object_file *object, int fd, long long size, struct gsym_diag *diag)
+{
+	uint8_t magic[SELFMAG];
+	bool is_elf = !read_all(fd, magic, SELFMAG, 0) && !memcmp(magic, ELFMAG, SELFMAG);
+	return diag_set(diag, is_elf ? -EBADMSG : -ENOEXEC, "%s: too short for an object file: %lld bytes%s",
+			object->path, size, is_elf ? ", the first four of ELF" : "");
+}
+
 static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *diag)
 {
 	struct stat st;
@@ -124,8 +134,7 @@ static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -ENOEXEC, "%s: not a regular file", object->path);
 	if (st.st_size < FILE_SIZE_MIN)
-		return diag_set(diag, -ENOEXEC, "%s: too short for an object file: %lld bytes", object->path,
-				(long long)st.st_size);
+		return refuse_short(object, fd, (long long)st.st_size, diag);
 	void *map = file_map(fd, (uint64_t)st.st_size, MAP_PRIVATE);
 	if (map == MAP_FAILED)
 		return refuse(object, errno, "map", diag);

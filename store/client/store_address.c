@@ -3,8 +3,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -115,8 +118,31 @@ int store_options_check(const struct store_options *options, struct gsym_diag *d
 	return check_files(o, diag);
 }
 
+static bool is_set(const char *value)
+{
+	return value && *value;
+}
+
+/* Whether there is what the process of the store reads keys from (http_secrets.h). */
+static bool has_s3_credentials(void)
+{
+	char path[PATH_MAX];
+	const char *file = getenv("AWS_SHARED_CREDENTIALS_FILE"), *home = getenv("HOME");
+	if (is_set(getenv("AWS_ACCESS_KEY_ID")) && is_set(getenv("AWS_SECRET_ACCESS_KEY")))
+		return true;
+	int n = is_set(file)   ? snprintf(path, sizeof(path), "%s", file)
+		: is_set(home) ? snprintf(path, sizeof(path), "%s/.aws/credentials", home)
+			       : -1;
+	return n >= 0 && n < (int)sizeof(path) && !access(path, R_OK);
+}
+
 void store_options_warn(const struct store_options *options, const struct log *log)
 {
+	if (store_scheme_of(options->address) == STORE_S3 && !has_s3_credentials())
+		log_warning(log,
+			    "store '%s': there are no credentials for S3, so it is not used: set "
+			    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials",
+			    options->address);
 	const char *const secrets[] = {options->bearer_file, options->netrc_file, options->key_file};
 	struct stat st;
 	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)

@@ -16,7 +16,10 @@ enum store_scheme store_scheme_of(const char *address);
  */
 int store_options_check(const struct store_options *options, struct gsym_diag *diag);
 
-/* Warns of files with secrets that other users can read. Those that are not there, requests will name. */
+/*
+ * Warns of files with secrets that other users can read, and of a bucket for which there are no credentials.
+ * Files that are not there, requests will name.
+ */
 void store_options_warn(const struct store_options *options, const struct log *log);
 
 /*

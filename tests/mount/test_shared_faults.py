@@ -314,6 +314,19 @@ class SecretsTest(StoreTest):
                 self.assertNotIn(b"AWS_", environment, words)
 
 
+    def test_missing(self):
+        """A bucket without credentials is told of at once, not with the first conversion."""
+        keys = os.path.join(self.dir, "credentials")
+        bare = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        bare.update(AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_SHARED_CREDENTIALS_FILE=keys)
+        for is_there in (False, True):
+            if is_there:
+                with open(keys, "w") as file:
+                    file.write("[default]\n")
+            self.host(env=bare)
+            log = self.daemons[-1].log()
+            self.assertEqual("there are no credentials for S3, so it is not used" in log, not is_there, log)
+
     def test_modes(self):
         """A token that other users can read is named."""
         token = os.path.join(self.dir, "token")

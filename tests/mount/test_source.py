@@ -68,6 +68,18 @@ class SourceTest(MountTest):
         wait_until(lambda: self.root_status()["skipped"] == ["0"], "the removed files")
         self.assertNotIn("skipped_file", self.root_status())
 
+    def test_garbage_behind_the_magic_of_elf_is_named(self):
+        good = contents(self.path)
+        garbage = {"short": good[:4], "ident": good[:10], "header": good[:20] + bytes(200), "cut": good[:64]}
+        for name, data in garbage.items():
+            with open(os.path.join(self.source, name), "wb") as file:
+                file.write(data)
+        self.mount()
+        self.wait_complete()
+        status = self.root_status()
+        named = status["skipped_file"] + status["truncated_file"]
+        self.assertEqual({value.split(": ")[0] for value in named}, {os.path.join(self.source, name) for name in garbage})
+
     def test_many_damaged_files_fill_no_log(self):
         for number in range(100):
             with open(os.path.join(self.source, "%03d" % number), "wb") as file:

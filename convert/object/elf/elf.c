@@ -54,6 +54,11 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 				number ? elf_errmsg(number)
 				       : "unknown class, byte order or version, at offset 0x4");
 	}
+	if (!ehdr.e_shoff && !ehdr.e_phoff) {
+		elf_end(elf);
+		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: neither section nor program headers",
+				object->path);
+	}
 	if (object_new_own(object, sizeof(struct elf), diag)) {
 		elf_end(elf);
 		return -ENOMEM;
