@@ -260,6 +260,10 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 				 "GSYM file";
 	case FILTER_NO_ID:
 		return "the log has no id; give --by-name if the mount has the build that wrote the log";
+	case FILTER_OTHER_RELEASE:
+		return "of another build: the log is of another release of the kernel; give the files of "
+		       "that "
+		       "release";
 	case FILTER_AMBIGUOUS:
 		return "the log has no id, and several builds have this name; give the GSYM file of the "
 		       "right one";
@@ -283,7 +287,7 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 				  : "of another build: other functions that the log names start elsewhere";
 }
 
-static void tell_module(const struct filter_unexplained *frame, const struct image_files *images)
+static void tell_module(const struct filter_unexplained *frame, struct image_files *images)
 {
 	const struct filter_module *module = &frame->module;
 	bool both = module->name[0] && module->id[0];
@@ -291,13 +295,22 @@ static void tell_module(const struct filter_unexplained *frame, const struct ima
 	uint64_t n = frame->n_frames - (frame->cause == FILTER_REJECTED && frame->logged_size);
 	if (!n)
 		return;
+	char reason[512], other[FILTER_ID_SIZE];
+	bool may_differ =
+		frame->cause == FILTER_OTHER_RELEASE || (frame->cause == FILTER_NO_IMAGE && module->id[0]);
+	if (may_differ && images_tell_other(images, module, other))
+		snprintf(reason, sizeof(reason),
+			 "of another build: the log is of %s, the file of %s; give that of the log",
+			 module->id[0] ? module->id : module->release, other);
+	else
+		snprintf(reason, sizeof(reason), "%s", reason_of(frame, images));
 	complain("%s%s%s%s%s: %" PRIu64 " frame%s not explained: %s",
 		 module->name[0] || module->id[0] ? "" : "addresses", module->name, both ? " (" : "",
-		 module->id, both ? ")" : "", n, n == 1 ? "" : "s", reason_of(frame, images));
+		 module->id, both ? ")" : "", n, n == 1 ? "" : "s", reason);
 }
 
 /* Tells at the end how many frames were explained, and of each module that was not, with what is at hand. */
-static void filter_tell_summary(const struct filter *filter, const struct image_files *images)
+static void filter_tell_summary(const struct filter *filter, struct image_files *images)
 {
 	const struct filter_counts counts = filter_count(filter);
 	const struct filter_unexplained *v;

@@ -96,26 +96,33 @@ static bool is_same_build(const struct image_file *a, const struct image_file *b
 	return x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0;
 }
 
-/* How well the file matches: by id if both have one, else by name. */
-static unsigned fit_of(const struct image_files *images, const struct image_file *file,
+static int name_fit_of(const struct image_files *images, const struct image_file *file,
 		       const struct filter_module *module)
 {
-	if (module->id[0] && gsym_reader_info(file->reader)->uuid_size)
-		return has_id(file, module->id) ? UINT_MAX : 0;
-	return image_name_fit(file->name, module, images->n_given == 1);
+	return image_fit(file->name, file->real ? file->real : "", module, images->n_given == 1);
 }
 
-/* The file that matches best. -ENOENT; -ENOTUNIQ when several builds match equally well. */
+/* How well the file matches: by id if both have one, else by name. */
+static int fit_of(const struct image_files *images, const struct image_file *file,
+		  const struct filter_module *module)
+{
+	if (module->id[0] && gsym_reader_info(file->reader)->uuid_size)
+		return has_id(file, module->id) ? INT_MAX : 0;
+	return name_fit_of(images, file, module);
+}
+
+/* The file that matches best. -ENOENT; -ENOTUNIQ when several builds match equally well; -ESTALE. */
 static int find_given(const struct image_files *images, const struct filter_module *module,
 		      const struct image_file **ret)
 {
 	const struct image_file *best = NULL;
-	unsigned most = 0;
-	bool several = false;
+	int most = 0;
+	bool several = false, other = false;
 	for (size_t i = 0; i < images->n_given; i++) {
 		const struct image_file *file = &images->list.v[i];
-		unsigned fit = fit_of(images, file, module);
-		if (fit && fit == most && !is_same_build(file, best))
+		int fit = fit_of(images, file, module);
+		other |= fit == IMAGE_OTHER_RELEASE;
+		if (fit > 0 && fit == most && !is_same_build(file, best))
 			several = true;
 		if (fit <= most)
 			continue;
@@ -124,7 +131,7 @@ static int find_given(const struct image_files *images, const struct filter_modu
 		several = false;
 	}
 	if (!best || several)
-		return several ? -ENOTUNIQ : -ENOENT;
+		return several ? -ENOTUNIQ : other ? -ESTALE : -ENOENT;
 	*ret = best;
 	return 0;
 }
@@ -169,12 +176,13 @@ static int open_image(const char *path, const char *arch, struct object_arches *
 static int add_image(struct image_files *images, const char *path, const char *name, const char *arch,
 		     struct object_arches *choices, struct gsym_diag *diag)
 {
-	struct image_file file = {.name = strdup(name)};
+	struct image_file file = {.name = strdup(name), .real = path == name ? realpath(path, NULL) : NULL};
 	int err = file.name && !vec_reserve(&images->list, 1) ? 0 : -ENOMEM;
 	if (!err)
 		err = open_image(path, arch, choices, &file, diag);
 	if (err) {
 		free(file.name);
+		free(file.real);
 		return err;
 	}
 	images->list.v[images->list.n++] = file;
@@ -228,7 +236,7 @@ static void close_image(struct image_file *file)
 	}
 	name_table_free(file->shown);
 	free(file->name);
-	free(file->by_name);
+	free(file->real);
 	free(file->root);
 }
 
@@ -238,6 +246,7 @@ void images_deinit(struct image_files *images)
 		close_image(&images->list.v[i]);
 	}
 	vec_free(&images->list);
+	vec_free(&images->asked);
 	for (size_t i = 0; i < images->refused.n; i++)
 		free(images->refused.v[i]);
 	vec_free(&images->refused);
@@ -318,53 +327,154 @@ static int open_mounted(struct image_files *images, const char *id, struct image
 	return 0;
 }
 
-/*
- * Copies the only name in the directory to @id unless it is there already. -ENOTUNIQ when there is another
- * name; the error of reading the directory, if there is one.
- */
-static int read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
+/* ---- Names in the mount ---- */
+
+enum {
+	BUILDS_MAX = 64, /* of one name that are compared */
+	ASKED_MAX = 4096,
+	ASK_AGAIN = 2, /* seconds: the build may have been added */
+};
+
+/* The images of a name, compared with a module. */
+struct named_builds {
+	const struct filter_module *module;
+	const char *mount;
+	unsigned n;
+	struct {
+		char id[FILTER_ID_SIZE];
+		int fit; /* of image_place_fit() */
+	} v[BUILDS_MAX];
+	char release[FILTER_RELEASE_SIZE]; /* of the last of another release */
+};
+
+/* Reads of the sources of build @i how well they fit. A status that cannot be read tells nothing. */
+static void compare_sources(struct named_builds *builds, unsigned i)
+{
+	static const char key[] = "source\t";
+	char path[PATH_MAX], *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	snprintf(path, sizeof(path), "%s/%s/status", builds->mount, builds->v[i].id);
+	FILE *status = fopen(path, "re");
+	while (status && (n = getline(&line, &room, status)) > 0) {
+		line[n - (line[n - 1] == '\n')] = 0;
+		if (strncmp(line, key, strlen(key)) == 0)
+			builds->v[i].fit =
+				image_place_fit(builds->v[i].fit, line + strlen(key), builds->module);
+		if (builds->v[i].fit == IMAGE_OTHER_RELEASE)
+			image_release_of(line + strlen(key), builds->release);
+	}
+	free(line);
+	if (status)
+		fclose(status);
+}
+
+/* Adds the images of a name. -ENOTUNIQ beyond BUILDS_MAX, or the error of reading the directory. */
+static int list_builds(struct named_builds *builds, const char *directory, int fit)
 {
 	DIR *names = opendir(directory);
 	const struct dirent *entry;
-	bool one = true;
+	int err = 0;
 	if (!names)
 		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0 : -errno;
-	while (one && (errno = 0, entry = readdir(names))) {
-		if (entry->d_name[0] == '.')
+	while (!err && (errno = 0, entry = readdir(names))) {
+		unsigned i = 0;
+		while (i < builds->n && strcmp(builds->v[i].id, entry->d_name) != 0)
+			i++;
+		if (entry->d_name[0] == '.' || i < builds->n || strlen(entry->d_name) >= FILTER_ID_SIZE)
 			continue;
-		if (!id[0] && strlen(entry->d_name) < FILTER_ID_SIZE)
-			strcpy(id, entry->d_name);
-		one = strcmp(id, entry->d_name) == 0;
+		if (i == BUILDS_MAX) {
+			err = -ENOTUNIQ;
+			break;
+		}
+		strcpy(builds->v[i].id, entry->d_name);
+		builds->v[i].fit = fit;
+		builds->n++;
 	}
-	int err = !one ? -ENOTUNIQ : -errno;
+	err = err ? err : -errno;
 	closedir(names);
 	return err;
 }
 
-/* The image of the mount with a file of the module's name, if it is the only one. */
+/* Lists the images that have any of the module's names. 0, -ENOTUNIQ, or an error that was printed. */
+static int find_builds(struct image_files *images, struct named_builds *builds)
+{
+	const struct filter_module *module = builds->module;
+	char path[PATH_MAX], name[FILTER_NAME_SIZE];
+	int err = 0;
+	for (unsigned i = 0; !err && image_name_of(module, i, name); i++) {
+		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) >= (int)sizeof(path))
+			return -ENOENT;
+		err = list_builds(builds, path, image_place_fit(0, name, module));
+		if (err && err != -ENOTUNIQ)
+			err = refuse_path(images, path, err, NULL);
+	}
+	bool chooses = builds->n > 1 || (module->is_kernel && module->release[0]);
+	for (unsigned i = 0; !err && chooses && i < builds->n; i++)
+		compare_sources(builds, i);
+	return err;
+}
+
+/* The build that fits best. -ENOENT, -ENOTUNIQ, -ESTALE, or an error that was printed. */
+static int choose_build(struct image_files *images, struct named_builds *builds, const char **ret)
+{
+	int err = find_builds(images, builds), most = IMAGE_OTHER_RELEASE;
+	unsigned n = 0;
+	for (unsigned i = 0; i < builds->n; i++) {
+		if (builds->v[i].fit > most)
+			n = 0;
+		if (builds->v[i].fit < most)
+			continue;
+		most = builds->v[i].fit;
+		*ret = builds->v[i].id;
+		n++;
+	}
+	if (err || !n)
+		return err ? err : -ENOENT;
+	return most == IMAGE_OTHER_RELEASE ? -ESTALE : n > 1 ? -ENOTUNIQ : 0;
+}
+
+/* What came of the same question before, or NULL: the file may be there by now. */
+static struct asked_module *find_asked(const struct image_files *images, const struct filter_module *module)
+{
+	for (size_t i = 0; i < images->asked.n; i++) {
+		struct asked_module *asked = &images->asked.v[i];
+		if (strcmp(asked->name, module->name) == 0 && strcmp(asked->release, module->release) == 0)
+			return asked;
+	}
+	return NULL;
+}
+
+/* Keeps an answer for the next question. 0 or -ENOMEM. */
+static int keep_asked(struct image_files *images, struct asked_module *there,
+		      const struct filter_module *module, int err, const struct image_file *found)
+{
+	if (!there && (images->asked.n >= ASKED_MAX || vec_reserve(&images->asked, 1)))
+		return images->asked.n >= ASKED_MAX ? 0 : -ENOMEM;
+	there = there ? there : &images->asked.v[images->asked.n++];
+	*there = (struct asked_module){.err = err, .time = time(NULL)};
+	there->image = err ? 0 : (size_t)(found - images->list.v);
+	strcpy(there->name, module->name);
+	strcpy(there->release, module->release);
+	return 0;
+}
+
+/* The image of the mount with a file of the module's name, if it is the only one, or fits best. */
 static int open_by_name(struct image_files *images, const struct filter_module *module,
 			struct image_file **ret)
 {
-	char first[FILTER_NAME_SIZE], name[FILTER_NAME_SIZE], path[PATH_MAX], id[FILTER_ID_SIZE] = "";
-	int err = image_name_of(module, 0, first) ? 0 : -ENOENT;
-	for (size_t i = images->n_given; !err && i < images->list.n; i++) {
-		if (images->list.v[i].by_name && strcmp(images->list.v[i].by_name, first) == 0) {
-			*ret = &images->list.v[i];
-			return 0;
-		}
-	}
-	bool has_release = module->is_kernel && module->release[0] && strcmp(module->name, "vmlinux") == 0;
-	for (unsigned i = 0; !err && !(has_release && id[0]) && image_name_of(module, i, name); i++) {
-		err = snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) < (int)sizeof(path)
-			      ? read_single_name(path, id)
-			      : -ENOENT;
-		if (err && err != -ENOENT && err != -ENOTUNIQ)
-			err = refuse_path(images, path, err, NULL);
-	}
+	struct named_builds builds = {.module = module, .mount = images->mount};
+	struct asked_module *asked = find_asked(images, module);
+	const char *id;
+	if (asked && !asked->err)
+		*ret = &images->list.v[asked->image];
+	if (asked && (!asked->err || time(NULL) < asked->time + ASK_AGAIN))
+		return asked->err;
+	int err = choose_build(images, &builds, &id);
 	if (!err)
-		err = id[0] ? open_mounted(images, id, ret) : -ENOENT;
-	if (!err && !(*ret)->by_name && !((*ret)->by_name = strdup(first)))
-		err = -ENOMEM;
+		err = open_mounted(images, id, ret);
+	if (!err || err == -ENOTUNIQ || err == -ESTALE)
+		err = keep_asked(images, asked, module, err, *ret) ? -ENOMEM : err;
 	return err;
 }
 
@@ -375,12 +485,36 @@ int images_find(struct image_files *images, const struct filter_module *module, 
 	if (!err || !images->mount || module->is_word)
 		return err;
 	if (!module->id[0] && !images->by_name)
-		return err == -ENOTUNIQ ? err : -ENODATA;
+		return err == -ENOENT ? -ENODATA : err;
 	err = module->id[0] ? open_mounted(images, module->id, &mounted)
 			    : open_by_name(images, module, &mounted);
 	if (!err)
 		*ret = mounted;
 	return err;
+}
+
+bool images_tell_other(struct image_files *images, const struct filter_module *module,
+		       char ret[static FILTER_ID_SIZE])
+{
+	struct named_builds builds = {.module = module, .mount = images->mount};
+	const char *id;
+	for (size_t i = 0; i < images->n_given; i++) {
+		const struct image_file *file = &images->list.v[i];
+		const struct gsym_info *info = gsym_reader_info(file->reader);
+		int fit = name_fit_of(images, file, module);
+		if (module->id[0] && fit > 0 && info->uuid_size && info->uuid_size < FILTER_ID_SIZE / 2) {
+			for (size_t k = 0; k < info->uuid_size; k++)
+				snprintf(ret + 2 * k, 3, "%02x", info->uuid[k]);
+			return true;
+		}
+		if (fit == IMAGE_OTHER_RELEASE &&
+		    (image_release_of(file->name, ret) || (file->real && image_release_of(file->real, ret))))
+			return true;
+	}
+	if (!images->mount || module->id[0] || choose_build(images, &builds, &id) != -ESTALE)
+		return false;
+	strcpy(ret, builds.release);
+	return true;
 }
 
 /* Its files are read once. 0 or -ENOMEM. */

@@ -5,6 +5,8 @@
 #ifndef CLI_LOOKUP_IMAGE_FILES_H
 #define CLI_LOOKUP_IMAGE_FILES_H
 
+#include <time.h>
+
 #include "cli/command/cli_options.h"
 #include "cli/lookup/object_lookup.h"
 #include "gsym/base/vec.h"
@@ -15,12 +17,20 @@ struct image_file {
 	struct gsym_reader *opened;       /* a GSYM file; NULL: none */
 	struct lookup_image object;       /* an object file, which owns @map, too; closed: none */
 	char *name;                       /* as given; of the mount: the id */
-	char *by_name;                    /* of the mount: the file name it was found by; NULL: none */
-	uint64_t base;                    /* image base */
-	struct name_table *shown;         /* of shown_names.h; NULL: not needed yet */
-	char *root;                       /* directory of its source files; NULL: none, or not wanted */
-	bool has_root;                    /* @root is set */
-	struct address_map *map;          /* of the mount: segments; NULL: not known */
+	char *real;               /* of an operand: its path without symbolic links; NULL: not known */
+	uint64_t base;            /* image base */
+	struct name_table *shown; /* of shown_names.h; NULL: not needed yet */
+	char *root;               /* directory of its source files; NULL: none, or not wanted */
+	bool has_root;            /* @root is set */
+	struct address_map *map;  /* of the mount: segments; NULL: not known */
+};
+
+/* A module that was looked for by its name in the mount. */
+struct asked_module {
+	char name[FILTER_NAME_SIZE], release[FILTER_RELEASE_SIZE];
+	int err;      /* what came of it; 0: found */
+	size_t image; /* index in the list */
+	time_t time;  /* it was asked at */
 };
 
 struct image_files {
@@ -28,7 +38,8 @@ struct image_files {
 	bool wants_root;   /* determine the directories of source files */
 	bool by_name;      /* find images there by file name, too, if the log has no id */
 	VEC(struct image_file) list;
-	size_t n_given;      /* the first of them are operands, the rest are of the mount */
+	size_t n_given; /* the first of them are operands, the rest are of the mount */
+	VEC(struct asked_module) asked;
 	VEC(char *) refused; /* paths there that could not be read or converted; each was printed once */
 };
 
@@ -49,10 +60,18 @@ void images_deinit(struct image_files *images);
  * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose
  * name matches best, or the only file if @module is the kernel; else the image of the mount, which converts
  * it if necessary. -ENOENT if there is none, or it cannot be used; -ENODATA if there is no id, and names are
- * not searched; -ENOTUNIQ if the name is ambiguous; -ENOMEM.
+ * not searched; -ENOTUNIQ if the name is ambiguous; -ESTALE if all of the name are of other releases of the
+ * kernel; -ENOMEM.
  */
 int images_find(struct image_files *images, const struct filter_module *module,
 		const struct image_file **ret);
+
+/*
+ * Writes what tells that the images with the name of @module are of other builds: the release or id of one of
+ * them. False if there is none.
+ */
+bool images_tell_other(struct image_files *images, const struct filter_module *module,
+		       char ret[static FILTER_ID_SIZE]);
 
 /* The functions of struct filter_images, with @user a struct image_files. */
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret);

@@ -10,28 +10,68 @@ enum {
 	FITS_KERNEL = 1, /* any name */
 	FITS_BEGINNING,  /* "example.debug.gsym" for "example" */
 	FITS_WHOLE,      /* "example.gsym" */
-	FITS_RELEASE = 8 /* added if the path tells the kernel's release */
+	/* Added for what the path tells besides. */
+	FITS_RELEASE = 8, /* the kernel's release */
+	FITS_END = 16,    /* it ends with the path of the module: the file of another root directory */
+	FITS_PATH = 32,   /* it is that path */
 };
 
-/* Whether the rest of a file's name, after "vmlinux-", is a release and suffixes such as ".debug.gsym". */
-static bool is_release(const char *rest, const char *release)
+bool image_release_of(const char *path, char ret[static FILTER_RELEASE_SIZE])
 {
-	size_t size = strlen(release);
-	return strncmp(rest, release, size) == 0 &&
-	       (!rest[size] || (rest[size] == '.' && (rest[size + 1] < '0' || rest[size + 1] > '9')));
+	static const char kernel[] = "vmlinux-", modules[] = "modules/";
+	static const char *const suffixes[] = {".gsym", ".debug"};
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *from = NULL;
+	if (strncmp(file, kernel, strlen(kernel)) == 0)
+		from = file + strlen(kernel);
+	for (const char *p = path; !from && (p = strstr(p, modules)); p++)
+		if ((p == path || p[-1] == '/') && strchr(p + strlen(modules), '/'))
+			from = p + strlen(modules);
+	size_t size = from ? strcspn(from, "/") : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t n = strlen(suffixes[i]);
+		size -= size > n && memcmp(from + size - n, suffixes[i], n) == 0 ? n : 0;
+	}
+	if (!size || size >= FILTER_RELEASE_SIZE || !is_digit(*from))
+		return false;
+	memcpy(ret, from, size);
+	ret[size] = 0;
+	return true;
 }
 
-/* What the path tells of the release: FITS_RELEASE it is that, 0 nothing, -1 another. */
-static int release_fit(const char *path, const char *file, const char *release)
+/* Whether @text is the release, perhaps with suffixes such as ".debug.gsym". */
+static bool is_release(const char *text, const char *release)
 {
-	static const char kernel[] = "vmlinux-";
 	size_t size = strlen(release);
-	if (strncmp(file, kernel, strlen(kernel)) == 0)
-		return is_release(file + strlen(kernel), release) ? FITS_RELEASE : -1;
+	return strncmp(text, release, size) == 0 &&
+	       (!text[size] || (text[size] == '.' && !is_digit(text[size + 1])));
+}
+
+static int release_fit(const char *path, const char *release)
+{
+	char told[FILTER_RELEASE_SIZE];
+	size_t size = strlen(release);
+	if (image_release_of(path, told))
+		return is_release(told, release) ? FITS_RELEASE : IMAGE_OTHER_RELEASE;
 	for (const char *p = path; (p = strstr(p, release)); p++)
 		if ((p == path || p[-1] == '/') && p[size] == '/')
 			return FITS_RELEASE;
 	return 0;
+}
+
+static int path_fit(const char *path, const char *wanted)
+{
+	size_t size = strlen(path), n = strlen(wanted);
+	if (wanted[0] != '/' || n > size || strcmp(path + size - n, wanted) != 0)
+		return 0;
+	return n == size ? FITS_PATH : FITS_END;
+}
+
+int image_place_fit(int before, const char *path, const struct filter_module *module)
+{
+	int fit = module->is_kernel && module->release[0] ? release_fit(path, module->release) : 0;
+	if (fit >= 0)
+		fit += path_fit(path, module->name);
+	return fit > 0 && fit > before ? fit : before ? before : fit;
 }
 
 /* The part after the last '/', or '!', which separates libraries in Android packages. */
@@ -121,13 +161,11 @@ static unsigned name_fit(const char *path, const struct filter_module *module, b
 	return only && !strstr(of_file, ".ko.") ? FITS_KERNEL : 0;
 }
 
-unsigned image_name_fit(const char *path, const struct filter_module *module, bool only)
+int image_fit(const char *path, const char *real, const struct filter_module *module, bool only)
 {
-	unsigned fit = name_fit(path, module, only);
-	if (!fit || !module->is_kernel || !module->release[0])
-		return fit;
-	int release = release_fit(path, last_part(path), module->release);
-	return release < 0 ? 0 : fit + (unsigned)release;
+	int fit = (int)name_fit(path, module, only), place = image_place_fit(0, path, module);
+	place = fit ? image_place_fit(place, real, module) : 0;
+	return place < 0 ? place : fit + place;
 }
 
 bool image_name_of(const struct filter_module *module, unsigned i, char ret[static FILTER_NAME_SIZE])

@@ -45,7 +45,8 @@ size_t pending_stack_memory(const struct pending_stack *stack)
 static bool is_same_entry(const struct filter_unexplained *a, const struct filter_unexplained *b)
 {
 	return a->cause == b->cause && strcmp(a->module.id, b->module.id) == 0 &&
-	       strcmp(a->module.name, b->module.name) == 0;
+	       strcmp(a->module.name, b->module.name) == 0 &&
+	       strcmp(a->module.release, b->module.release) == 0;
 }
 
 /* Counts a frame, in the entry of its module and cause or in a new one. 0 or -ENOMEM. */
@@ -71,7 +72,9 @@ void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_m
 {
 	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
 		struct buffered_frame *frame = &stack->buffer.frames.v[i];
-		if (!frame->is.module.is_kernel || frame->is.module.id[0])
+		const char *release = frame->is.module.release;
+		if (!frame->is.module.is_kernel || frame->is.module.id[0] ||
+		    (release[0] && strcmp(release, kernel->release) != 0)) /* of the trace before */
 			continue;
 		if (strcmp(frame->is.module.name, kernel->name) == 0)
 			frame->is.module = *kernel;
@@ -359,6 +362,7 @@ static enum filter_cause cause_of(const struct buffered_frame *frame, const stru
 	case -ENODATA: return FILTER_NO_ID;
 	case -ENXIO: return FILTER_NO_MAPPING;
 	case -ENOTUNIQ: return FILTER_AMBIGUOUS;
+	case -ESTALE: return FILTER_OTHER_RELEASE;
 	default: return FILTER_NO_IMAGE;
 	}
 	if (frame->several)

@@ -72,7 +72,8 @@ struct filter_image {
 struct filter_images {
 	/*
 	 * Finds an image: 0; -ENOENT, and only the errnos listed here, when there is none; -ENODATA when the
-	 * module has no id and names are not searched; -ENOTUNIQ when several images have its name; -EAGAIN
+	 * module has no id and names are not searched; -ENOTUNIQ when several images have its name; -ESTALE
+	 * when those that have it are of other releases of the kernel; -EAGAIN
 	 * when it may be available later; -ENOMEM. The image must stay open until the call of
 	 * filter_write() that requested it returns. After -EAGAIN the other images of the stack are still
 	 * requested, so that they can be converted concurrently.
@@ -111,6 +112,7 @@ enum filter_cause {
 	FILTER_NO_IMAGE,       /* no image has the id, or else the name */
 	FILTER_NO_ID,          /* the log has no id, and names are not searched */
 	FILTER_AMBIGUOUS,      /* the log has no id, and several images have the name */
+	FILTER_OTHER_RELEASE,  /* the images with the name are of other releases of the kernel */
 	FILTER_NO_MAPPING,     /* the log has an address in memory that no known mapping covers */
 	FILTER_NO_FUNCTION,    /* the image has no function there, or of that name */
 	FILTER_FILE_OFFSET,    /* as before, but it has one at that offset in the file */

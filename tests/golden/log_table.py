@@ -51,7 +51,7 @@ class Images:
         peers.run([make_inputs, directory])
         (self.directory / "elf").mkdir()
         (self.directory / "elf" / "plain").write_bytes(elf())
-        plain, kernel = self.directory / "plain.gsym", self.directory / "vmlinux.gsym"
+        plain, kernel = self.directory / "plain.gsym", self.directory / "vmlinux-6.1.0-13-amd64.gsym"
         shutil.copy(plain, kernel)
         self.files = {"one": [plain], "elf": [self.directory / "elf" / "plain"], "several": [plain, kernel]}
         for place, name, text in (("1", "twice", TWICE.format("01" * 16)), ("2", "twice", TWICE.format("02" * 16)), ("1", "many", MANY)):

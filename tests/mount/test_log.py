@@ -7,7 +7,7 @@ import re
 import threading
 
 import mount_harness
-from mount_harness import GSYM, Gate, MountTest, build_id, contents, run, tool
+from mount_harness import CC, GSYM, Gate, MountTest, build_id, contents, run, tool
 from test_batch import Tape
 
 
@@ -117,6 +117,50 @@ class LogTest(MountTest):
             self.assertEqual(log.ask(text + unwound + fault), text + unwound + fault)
         failed = run(GSYM, "filter", "--by-name", files[0], input=b"", check=False)
         self.assertEqual(failed.returncode, 2)
+
+    def test_releases(self):
+        """Kernels, and modules of one name, are chosen by the release that the log tells and their paths have."""
+        for release, name in (("6.1.0-13-amd64", "older"), ("6.12.1", "newer")):
+            place = os.path.join(self.source, "lib", "modules", release)
+            os.makedirs(os.path.join(place, "kernel"))
+            for file, prefix in (("vmlinux", "core"), (os.path.join("kernel", "my-mod.ko"), "mod")):
+                source = os.path.join(self.dir, "%s.c" % name)
+                with open(source, "w") as out:
+                    out.write("int %s_one(int a) { return a * 3; }\nint _start(int a) { return %s_one(a); }\n" % (prefix, prefix))
+                run(CC, "-O0", "-g", "-nostdlib", "-shared", "-o", os.path.join(place, file), source)
+        path = os.path.join(self.source, "lib", "modules", "6.12.1")
+        size = {name: end - start for file in ("vmlinux", "kernel/my-mod.ko")
+                for start, end, name in self.functions(os.path.join(path, file))}
+        trace = "CPU: 0 PID: 1 Comm: cat Not tainted %s #1\n core_one+0x5/0x{:x}\n mod_one+0x5/0x{:x} [my_mod]\n".format(
+            size["core_one"], size["mod_one"])
+        self.mount().wait_scanned()
+        both = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=(trace % "6.1.0-13-amd64" + trace % "6.12.1").encode()).stdout.decode()
+        self.assertEqual(re.findall(r"(core_one|mod_one) \(.*/(older|newer)\.c:1\)", both),
+                         [("core_one", "older"), ("mod_one", "older"), ("core_one", "newer"), ("mod_one", "newer")])
+        text = trace % "5.10.0"
+        done = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=text.encode())
+        self.assertEqual(done.stdout.decode(), text)
+        self.assertRegex(done.stderr.decode(), "vmlinux: 1 frame not explained: of another build: the log is of 5.10.0, the file of 6.1")
+        done = run(GSYM, "filter", os.path.join(path, "kernel", "my-mod.ko"), os.path.join(path, "vmlinux"), input=text.encode())
+        self.assertEqual(done.stdout.decode(), text)
+        self.assertRegex(done.stderr.decode(), "my_mod: 1 frame not explained: of another build: the log is of 5.10.0, the file of 6.12.1;")
+
+    def test_paths(self):
+        """Of several builds of a name the log means the one that is where the log says."""
+        for place in ("a", "b"):
+            os.makedirs(os.path.join(self.source, "srv", place))
+            self.compile("plugin.so", where=os.path.join(self.source, "srv", place), flags=("-DPLACE_" + place, "-O1" if place == "a" else "-O2"))
+        paths = {place: os.path.join(self.source, "srv", place, "plugin.so") for place in ("a", "b")}
+        start = {place: next(start for start, _, name in self.functions(path) if "norm" in name) for place, path in paths.items()}
+        text = "/srv/a/plugin.so(+0x%x) [0x1]\n%s(+0x%x) [0x1]\n" % (start["a"] + 1, paths["b"], start["b"] + 1)
+        other = "/opt/plugin.so(+0x%x) [0x1]\n" % start["a"]
+        self.mount().wait_scanned()
+        done = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=(text + other).encode())
+        self.assertEqual(done.stdout.decode().count(" geo::point::norm() const at "), 2, done.stdout)
+        self.assertIn("2 of 3 frames explained", done.stderr.decode())
+        self.assertIn("several builds have this name", done.stderr.decode())
+        done = run(GSYM, "filter", paths["a"], paths["b"], input=(text + other).encode())
+        self.assertIn("2 of 3 frames explained", done.stderr.decode())
 
     def test_shell(self):
         text = self.lines()[0] + "\n"

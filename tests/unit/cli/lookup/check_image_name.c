@@ -17,10 +17,12 @@ static struct filter_module module_of(const char *name, const char *release, uns
 	return m;
 }
 
-/* 3: the whole name, 2: its beginning, 1: any kernel; 8 more: of that release. */
+/* 3: the whole name, 2: its beginning, 1: any kernel; 8 more: of that release, 16: its path's end, 32: its
+ * path; -1: of another release. */
 static const struct {
 	const char *path, *name, *release;
-	unsigned flags, fit;
+	unsigned flags;
+	int fit;
 } fits[] = {
 	{"app", "app", "", 0, 3},
 	{"/x/app.gsym", "/usr/bin/app", "", 0, 3},
@@ -58,20 +60,35 @@ static const struct {
 	{"vmlinux-6.1.", "vmlinux", "6.1", KERNEL, 10},
 	{"vmlinux-6.1./", "vmlinux", "6.1", KERNEL | ONLY, 1},
 	{"vmlinux-6.1.:", "vmlinux", "6.1", KERNEL, 10},
-	{"vmlinux-6.1.0", "vmlinux", "6.1", KERNEL, 0},
-	{"vmlinux-6.1.9", "vmlinux", "6.1", KERNEL, 0},
-	{"vmlinux-6.10", "vmlinux", "6.1", KERNEL, 0},
-	{"vmlinux-6.1-rc1", "vmlinux", "6.1", KERNEL, 0},
-	{"vmlinux-6", "vmlinux", "6.1", KERNEL, 0},
+	{"vmlinux-6.1.0", "vmlinux", "6.1", KERNEL, -1},
+	{"vmlinux-6.1.9", "vmlinux", "6.1", KERNEL, -1},
+	{"vmlinux-6.10", "vmlinux", "6.1", KERNEL, -1},
+	{"vmlinux-6.1-rc1", "vmlinux", "6.1", KERNEL, -1},
+	{"vmlinux-6", "vmlinux", "6.1", KERNEL, -1},
 	{"/lib/6.1/vmlinux", "vmlinux", "6.1", KERNEL, 11},
 	{"6.1/vmlinux", "vmlinux", "6.1", KERNEL, 11},
 	{"/lib/x6.1/vmlinux", "vmlinux", "6.1", KERNEL, 3},
 	{"/lib/6.1x/vmlinux", "vmlinux", "6.1", KERNEL, 3},
 	{"/lib/6.1x/6.1/vmlinux", "vmlinux", "6.1", KERNEL, 11},
-	{"/lib/6.1/vmlinux-6.2", "vmlinux", "6.1", KERNEL, 0},
+	{"/lib/6.1/vmlinux-6.2", "vmlinux", "6.1", KERNEL, -1},
 	{"/lib/6.1/x", "vmlinux", "6.1", KERNEL, 0},
 	{"/lib/6.1/ext4.ko", "ext4", "6.1", KERNEL, 10},
 	{"/lib/6.1/app", "app", "6.1", 0, 3},
+	{"vmlinux-debug", "vmlinux", "6.1", KERNEL, 2},
+	{"/lib/modules/6.1/vmlinux", "vmlinux", "6.1", KERNEL, 11},
+	{"/lib/modules/6.2/vmlinux", "vmlinux", "6.1", KERNEL, -1},
+	{"modules/6.2/kernel/ext4.ko", "ext4", "6.1", KERNEL, -1},
+	{"/lib/modules/6.2/kernel/ext4.ko", "ext3", "6.1", KERNEL, 0},
+	{"/lib/modules/6.2/kernel/ext4.ko", "ext4", "", KERNEL, 2},
+	{"/lib/modules/6.2", "6.2", "6.1", KERNEL, 3},
+	{"/my-modules/6.2/ext4.ko", "ext4", "6.1", KERNEL, 2},
+	{"/modules/x/ext4.ko", "ext4", "6.1", KERNEL, 2},
+	/* Where the module was. */
+	{"/usr/bin/app", "/usr/bin/app", "", 0, 35},
+	{"/root/usr/bin/app", "/usr/bin/app", "", 0, 19},
+	{"/root/xusr/bin/app", "/usr/bin/app", "", 0, 3},
+	{"/usr/bin/app", "usr/bin/app", "", 0, 3},
+	{"/bin/app", "/usr/bin/app", "", 0, 3},
 	/* Windows: any case, an ending on either side. */
 	{"app.exe.gsym", "APP", "", 0, 2},
 	{"app.exe", "APP", "", 0, 2},
@@ -99,11 +116,36 @@ TEST(fit)
 {
 	for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
 		const struct filter_module m = module_of(fits[i].name, fits[i].release, fits[i].flags);
-		unsigned got = image_name_fit(fits[i].path, &m, fits[i].flags & ONLY);
+		int got = image_fit(fits[i].path, "", &m, fits[i].flags & ONLY);
 		if (got != fits[i].fit)
 			print_error("%s of %s\n", fits[i].path, fits[i].name);
 		assert_int_equal(got, fits[i].fit);
 	}
+}
+
+/* A file has several paths: the best counts. */
+TEST(places)
+{
+	static const struct {
+		const char *first, *second;
+		int fit;
+	} places[] = {
+		{"/x/a", "/x/b", 0},
+		{"/x/a", "/lib/modules/6.2/a", -1},
+		{"/lib/modules/6.2/a", "/x/a", -1},
+		{"/lib/modules/6.2/a", "/lib/modules/6.1/a", 8},
+		{"/lib/modules/6.1/a", "/lib/modules/6.2/a", 8},
+		{"/x/usr/a", "/usr/a", 32},
+		{"/usr/a", "/x/usr/a", 32},
+	};
+	const struct filter_module m = module_of("/usr/a", "6.1", KERNEL);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		assert_int_equal(
+			image_place_fit(image_place_fit(0, places[i].first, &m), places[i].second, &m),
+			places[i].fit);
+	assert_int_equal(image_fit("vmlinux", "/lib/modules/6.2/vmlinux", &m, false), 0);
+	const struct filter_module kernel = module_of("vmlinux", "6.1", KERNEL);
+	assert_int_equal(image_fit("vmlinux", "/lib/modules/6.2/vmlinux", &kernel, false), -1);
 }
 
 /* All names in their order, separated by blanks. */
