@@ -108,10 +108,12 @@ void object_lookup_explain(const char *path, struct gsym_diag *diag)
 		diag_set(diag, -ENOEXEC, "neither an object file nor a GSYM file");
 }
 
-/* The one of @n images that @arch names, or the only one; NULL when that is none or several. */
-static const struct image_identity *pick_image(const struct image_identity *list, size_t n, const char *arch)
+/* The one of @n images that the options name, or the only one; NULL when that is none or several. */
+static const struct image_identity *pick_image(const struct image_identity *list, size_t n,
+					       const struct object_options *options)
 {
 	const struct image_identity *found = NULL;
+	const char *arch = n == 1 && options->any_alone ? NULL : options->arch;
 	for (size_t i = 0; i < n; i++) {
 		if (arch && strcmp(list[i].arch, arch) != 0)
 			continue;
@@ -125,7 +127,7 @@ static const struct image_identity *pick_image(const struct image_identity *list
 static int report_choices(const struct object *object, const struct image_identity *list, size_t n)
 {
 	char why[ARCHES_TEXT] = "holds code for ";
-	struct object_arches *choices = object->options->arch ? NULL : object->options->choices;
+	struct object_arches *choices = object->options->choices;
 	for (size_t i = 0; i < n; i++) {
 		size_t used = strlen(why);
 		if (choices && choices->n < OBJECT_ARCHES_MAX)
@@ -145,7 +147,6 @@ static int report_choices(const struct object *object, const struct image_identi
 
 static int identify_object(struct object *object)
 {
-	const char *arch = object->options->arch;
 	struct identifier identifier = {
 		.worker = program,
 		.stop_fd = object->stop_fd,
@@ -158,7 +159,7 @@ static int identify_object(struct object *object)
 		return report_object(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
 	if (!found.n)
 		return -ENOEXEC;
-	const struct image_identity *image = pick_image(found.images, found.n, arch);
+	const struct image_identity *image = pick_image(found.images, found.n, object->options);
 	if (!image)
 		return report_choices(object, found.images, found.n);
 	id_format(image, object->id);
@@ -393,7 +394,8 @@ static int find_image(struct object *object, struct cache *cache, struct lookup_
 	const struct converter converter = converter_of(object, cache);
 	if (object->options->use)
 		return use_image(object, &converter);
-	bool may_know = object->is_single && !object->options->arch && !attach_cache(object, cache);
+	bool any_arch = object->options->any_alone || !object->options->arch;
+	bool may_know = object->is_single && any_arch && !attach_cache(object, cache);
 	if (may_know && is_known(object, &converter) &&
 	    (take_entry(object, &converter, &ret->handle) || open_in_mount(object, ret)))
 		return 0;

@@ -23,7 +23,8 @@ struct object_arches {
 /* All borrowed. */
 struct object_options {
 	const char *arch; /* which image of a fat file; NULL: it has to be the only one */
-	/* Set to what there is to choose from, with -EINVAL, if there are several and no @arch. Or NULL. */
+	bool any_alone;   /* a file of one image needs not be for @arch */
+	/* Set to what there is to choose from, with -EINVAL, if @arch names none of several. Or NULL. */
 	struct object_arches *choices;
 	const char
 		*advice;   /* what to do about a fat file with no such image, or with several; NULL: --arch */

@@ -98,14 +98,41 @@ static int kind_of(const char *path)
 	return S_ISDIR(st.st_mode) ? -EISDIR : S_ISREG(st.st_mode) ? -ENOEXEC : -EMEDIUMTYPE;
 }
 
-/* Opens the GSYM or object file @path. */
+/* Whether LLVM's triples have an architecture of that name. */
+static bool is_arch(const char *name)
+{
+	static const char *const families[] = {
+		"aarch64", "amd64",  "amdgcn", "arc",     "arm",  "avr",   "bpf",   "csky",
+		"hexagon", "i386",   "i486",   "i586",    "i686", "lanai", "loong", "m68k",
+		"mips",    "msp430", "nvptx",  "powerpc", "ppc",  "riscv", "s390x", "sparc",
+		"systemz", "thumb",  "ve",     "wasm",    "x86",  "xcore", "xscale"};
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		if (strncmp(name, families[i], strlen(families[i])) == 0)
+			return true;
+	return false;
+}
+
+/* LLVM's message, and what there is. */
+static int refuse_arch(struct symbol_module *module, const char *arch, const struct object_arches *held)
+{
+	char list[OBJECT_ARCHES_MAX * (sizeof(held->name[0]) + 2)] = "";
+	for (size_t i = 0, n = 0; i < held->n; i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", held->name[i]);
+	return diag_set(&module->diag, -EINVAL, "%s%s; it holds %s",
+			is_arch(arch) ? "fat file does not contain " : "Unknown architecture named: ", arch,
+			list);
+}
+
+/* Opens the GSYM or object file @path; @arch may be NULL. */
 static int open_path(struct opening *opening, const char *path, const char *arch)
 {
 	const struct symbolizer_options *options = opening->table->options;
 	struct symbol_module *module = opening->module;
+	struct object_arches held = {.n = 0};
 	const struct object_options how = {
 		.arch = arch,
-		.advice = "choose one as FILE:ARCH",
+		.any_alone = true,
+		.choices = &held,
 		.cache = options->cache,
 		.debug_dirs = options->debug_dirs,
 		.asked = opening->has_asked ? &opening->asked : NULL,
@@ -118,6 +145,8 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 	int err = open_gsym(module, path);
 	if (err == -EBADMSG)
 		err = object_lookup_open(path, &how, &module->image, &module->diag);
+	if (held.n)
+		return refuse_arch(module, arch ? arch : "", &held);
 	if (err == -ENOEXEC)
 		return diag_set(&module->diag, kind_of(path), "not an object file");
 	if (err && !module->diag.text[0])
@@ -134,7 +163,7 @@ static int open_named(struct opening *opening)
 	if (!module->path)
 		return -ENOMEM;
 	int err = open_path(opening, module->name, opening->table->options->arch);
-	if (err != -ENOENT || !colon)
+	if (err != -ENOENT || !colon || !is_arch(colon + 1))
 		return err;
 	module->path[colon - module->name] = 0;
 	return open_path(opening, module->path, colon + 1);

@@ -124,7 +124,7 @@ const struct option_row symbolizer_rows[] = {
 	 OPTION_PARSED(symbolizer_options, adjust_vma, set_number), .groups = LLVM},
 	{0, "relative-address", NULL, "addresses count from the image base",
 	 OPTION_FLAG(symbolizer_options, relative), .groups = LLVM},
-	{0, "default-arch", "ARCH", "the image of a file with several",
+	{0, "default-arch", "ARCH", "the image of a universal file",
 	 OPTION_STRING(symbolizer_options, arch), .groups = LLVM},
 	{0, "skip-line-zero", NULL, "where the line is 0, print the nearest before it",
 	 OPTION_FLAG(symbolizer_options, skip_line_zero), .groups = LLVM},

@@ -371,12 +371,22 @@ class Symbolizer(unittest.TestCase):
         """A universal file is not guessed from, and the message has what there is."""
         both = [(machine, program(machine).file()) for machine in (make_macho.X86_64, make_macho.ARM64)]
         pathlib.Path(self.at("fat")).write_bytes(make_macho.fat(both))
-        for words, why in (([], ""), (["--default-arch=i386"], ", none for i386")):
-            self.llvm(*words, "-e", self.at("fat"), "0x1000", status=1)
-            self.assertIn(f"holds code for x86_64, arm64{why}; choose one as FILE:ARCH\n", self.err)
+        for arch, why in (("", "Unknown architecture named: "), ("sun", "Unknown architecture named: sun"),
+                          ("i386", "fat file does not contain i386"), ("aarch64", "fat file does not contain aarch64")):
+            self.llvm(*([f"--default-arch={arch}"] if arch else []), "-e", self.at("fat"), "0x1000", status=1)
+            self.assertIn(f"{why}; it holds x86_64, arm64\n", self.err)
         self.llvm("-e", self.at("fat") + ":ppc", "0x1000", status=1)
-        self.assertIn("holds code for x86_64, arm64, none for ppc; choose one as FILE:ARCH\n", self.err)
+        self.assertIn("fat file does not contain ppc; it holds x86_64, arm64\n", self.err)
+        self.llvm("-e", self.at("fat") + ":sun", "0x1000", status=1)
+        self.assertIn("No such file or directory\n", self.err)
         self.assertIn("main\n", self.llvm("-e", self.at("fat") + ":arm64", "0x1000"))
+
+    def test_default_arch_elsewhere(self):
+        """The run-time library of a sanitizer names its machine in its own words, which only matter to a universal file."""
+        for arch in ("arm64", "riscv64", "loongarch64", "powerpc64le", "s390x", "x86_64h", "unknown"):
+            with self.subTest(arch=arch):
+                self.assertEqual(self.llvm(f"--default-arch={arch}", "-e", self.app, hex(self.addr)), self.stack() + "\n")
+                self.assertEqual(self.llvm("--default-arch", arch, text=f"CODE {self.app} {self.addr:#x}\n"), self.stack() + "\n")
 
     # ---- Clients on pipes ----
 
