@@ -1,6 +1,8 @@
 #include "tests/lib/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/single_threaded.h>
 
 enum { TESTS_MAX = 256 /* of a program */ };
 
@@ -43,5 +45,12 @@ int unit_run(void)
 		}
 		n++;
 	}
-	return _cmocka_run_group_tests("tests", tests, n, all.set_up, all.tear_down);
+	int failed = _cmocka_run_group_tests("tests", tests, n, all.set_up, all.tear_down);
+	/* The library sets it to 0 for good with the first thread. */
+	if (!__libc_single_threaded && getenv("UNIT_ONE_THREAD")) {
+		fprintf(stderr, "unit: this program starts threads: name it in with_threads of "
+				"tests/unit/meson.build\n");
+		failed++;
+	}
+	return failed;
 }
