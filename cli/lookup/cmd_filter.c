@@ -15,6 +15,7 @@
 #include "cli/command/message.h"
 #include "cli/lookup/core_maps.h"
 #include "cli/lookup/image_files.h"
+#include "cli/lookup/process_maps.h"
 
 enum {
 	INPUT_SIZE = 64 * 1024,
@@ -64,14 +65,31 @@ static int read_lines(const char *path, struct filter *filter)
 	return status;
 }
 
+/* Tells @filter of lines, unless they could not be read: @err, of @path. */
+static int add_lines(const char *path, const struct text_buf *lines, int err, const struct gsym_diag *diag,
+		     struct filter *filter)
+{
+	int status = err ? fail(path, err, diag) : STATUS_OK;
+	for (size_t at = 0, size; status == STATUS_OK && at < lines->n; at += size) {
+		size = (size_t)((char *)memchr(lines->v + at, '\n', lines->n - at) + 1 - (lines->v + at));
+		if (filter_add_mapping(filter, lines->v + at, size))
+			status = out_of_memory();
+	}
+	return status;
+}
+
 static int read_process(const struct command *command, const char *pid, struct filter *filter)
 {
 	char path[64];
+	struct text_buf lines = {0};
 	if (!*pid || pid[strspn(pid, "0123456789")] ||
 	    snprintf(path, sizeof(path), "/proc/%s/maps", pid) >= (int)sizeof(path))
 		return options_error(command, "option '--pid': invalid value '%s'; allowed is a process ID",
 				     pid);
-	return read_lines(path, filter);
+	int err = process_maps_read(pid, &lines);
+	int status = add_lines(path, &lines, err, NULL, filter);
+	text_deinit(&lines);
+	return status;
 }
 
 static int read_core(const char *path, struct filter *filter)
@@ -79,12 +97,7 @@ static int read_core(const char *path, struct filter *filter)
 	struct text_buf lines = {0};
 	struct gsym_diag diag = {""};
 	int err = core_maps_read(path, &lines, &diag);
-	int status = err ? fail(path, err, &diag) : STATUS_OK;
-	for (size_t at = 0, size; status == STATUS_OK && at < lines.n; at += size) {
-		size = (size_t)((char *)memchr(lines.v + at, '\n', lines.n - at) + 1 - (lines.v + at));
-		if (filter_add_mapping(filter, lines.v + at, size))
-			status = out_of_memory();
-	}
+	int status = add_lines(path, &lines, err, &diag, filter);
 	text_deinit(&lines);
 	return status;
 }

@@ -1,5 +1,6 @@
 /* Headers and segments through libelf; the contents of notes are as the kernel writes them. */
 #include "cli/lookup/core_maps.h"
+#include "cli/lookup/process_maps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,13 +99,24 @@ static bool next_name(struct cursor *names, const char **ret, size_t *ret_size)
 	return true;
 }
 
+/* Appends the id of the file that is mapped from its beginning at @start, if that was saved. */
+static void write_id(const struct core *core, uint64_t start, struct text_buf *out)
+{
+	size_t after = PARTITION_POINT(0, core->loads.n, mid, core->loads.v[mid].p_vaddr <= start);
+	const GElf_Phdr *s = after ? &core->loads.v[after - 1] : NULL;
+	if (s && start - s->p_vaddr < s->p_filesz)
+		mapped_id_append(core->fd, s->p_offset + (start - s->p_vaddr),
+				 s->p_filesz - (start - s->p_vaddr), out);
+}
+
 /* Appends a line for each file of the note. */
 static int write_files(const struct core *core, const uint8_t *bytes, size_t n, struct text_buf *out)
 {
 	struct cursor c = cursor_new(bytes, n, core->big);
 	uint64_t count = cursor_uint(&c, core->word_size), page = cursor_uint(&c, core->word_size);
-	const char *name;
-	size_t size;
+	const char *name, *last = NULL; /* @id is that of the latter */
+	size_t size, last_size = 0;
+	struct text_buf id = {0};
 	if (!cursor_can_hold(&c, count, 3 * core->word_size))
 		return -EBADMSG;
 	struct cursor names = c;
@@ -118,9 +130,18 @@ static int write_files(const struct core *core, const uint8_t *bytes, size_t n, 
 		text_str(out, line);
 		for (size_t k = 0; k < size; k++)
 			text_char(out, name[k] == '\n' ? '?' : name[k]);
+		if (!off || !last || size != last_size || memcmp(name, last, size) != 0)
+			text_reset(&id);
+		if (!off)
+			write_id(core, start, &id);
+		last = name;
+		last_size = size;
+		text_bytes(out, id.v, id.n);
 		text_char(out, '\n');
 	}
-	return out->failed ? -ENOMEM : 0;
+	bool failed = out->failed || id.failed;
+	text_deinit(&id);
+	return failed ? -ENOMEM : 0;
 }
 
 /* Appends the list of files, or -ENOENT. The last of the notes may lack its padding. */

@@ -6,7 +6,7 @@
 #include "gsym/gsym.h"
 
 /*
- * Appends the mappings (NT_FILE) as lines of /proc/PID/maps; executable are those that no segment of the core
+ * Appends the mappings (NT_FILE) as lines of process_maps.h; executable are those that no segment of the core
  * file says otherwise of.
  *
  * @path: the core file

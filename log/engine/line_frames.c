@@ -56,6 +56,15 @@ static size_t find_frames(struct filter *f, struct text_scan line, unsigned mark
 	return 0;
 }
 
+/* Completes the modules that have a name alone by what is mapped in memory. */
+static void identify_modules(struct filter *f, struct log_frame *frames, size_t n)
+{
+	const struct memory_map *const maps[] = {&f->events, &f->mapped, &f->given};
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(maps) && !frames[i].module.is_word; k++)
+			memory_map_identify(maps[k], &frames[i].module);
+}
+
 int filter_take_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
 	struct log_frame frames[LINE_FRAMES_MAX];
@@ -77,6 +86,7 @@ int filter_take_line(struct filter *f, const char *line, size_t size, struct tex
 			build_evidence_reset(&f->stack.evidence);
 	}
 	size_t n = find_frames(f, text, marks, frames, &format);
+	identify_modules(f, frames, n);
 	bool more = n ? stack_buffer_continues(buffer, format, line, size, frames, n)
 		      : stack_buffer_spans(buffer, text, size);
 	if (!err && !more)

@@ -184,6 +184,15 @@ static size_t find_address(const struct log_context *context, struct text_scan l
 	return n;
 }
 
+/* The kernel that was running while perf recorded. */
+static void note_kernel_id(struct log_context *context, const struct map_line *mapping)
+{
+	struct filter_module kernel = {.name = "vmlinux", .is_kernel = true};
+	if (find_text(mapping->path.at, mapping->path.end, "[kernel.kallsyms]") == mapping->path.at &&
+	    module_set_id(&kernel, mapping->id.at, mapping->id.end))
+		context->kernel = kernel;
+}
+
 /* A list of mappings replaces the one before: it is of another process, or of another time. */
 static int note_address(struct log_context *context, struct text_scan line)
 {
@@ -193,8 +202,10 @@ static int note_address(struct log_context *context, struct text_scan line)
 	scan_blanks(&s);
 	bool begins = s.at < s.end && (hex_value(*s.at) >= 0 || *s.at == '-');
 	bool is_line = (begins || !(event_marks & ~context->marks)) && map_line_parse(line, &mapping);
-	if (is_line && mapping.is_event)
+	if (is_line && mapping.is_event) {
+		note_kernel_id(context, &mapping);
 		return memory_map_add_line(context->events, &mapping);
+	}
 	if (is_line && !context->in_map)
 		memory_map_reset(context->mapped);
 	context->in_map = is_line;

@@ -4,7 +4,7 @@
 
 #include "gsym/base/search.h"
 
-/* ---- Access and sharing of lines ---- */
+/* ---- Parts of lines ---- */
 
 /* "rwx", each of which may be '-'. */
 static bool scan_access(struct text_scan *s, bool *ret_executable)
@@ -25,6 +25,16 @@ static bool scan_sharing(struct text_scan *s)
 	return (scan_lit(s, "p") || scan_lit(s, "s")) && scan_lit(s, " ");
 }
 
+/* Cuts " (NAME: VALUE)" or " (NAME VALUE)" off the end of the path, unless that does not end so. */
+static void cut_note(struct text_scan *path, const char *name, struct text_scan *ret)
+{
+	const char *at = find_text(path->at, path->end, name);
+	if (!at || path->end[-1] != ')')
+		return;
+	*ret = scan_from(at + strlen(name), path->end - 1);
+	path->end = at;
+}
+
 /* ---- /proc/PID/maps ---- */
 
 static bool parse_process(struct text_scan s, struct map_line *ret)
@@ -38,6 +48,7 @@ static bool parse_process(struct text_scan s, struct map_line *ret)
 		return false;
 	scan_blanks(&s);
 	ret->path = s;
+	cut_note(&ret->path, " (BuildId: ", &ret->id);
 	return true;
 }
 
@@ -55,16 +66,6 @@ static bool scan_halves(struct text_scan *s, uint64_t *ret)
 		return false;
 	*ret = *ret << 32 | low;
 	return true;
-}
-
-/* Cuts " (NAME: VALUE)" or " (NAME VALUE)" off the end of the path, unless that does not end so. */
-static void cut_note(struct text_scan *path, const char *name, struct text_scan *ret)
-{
-	const char *at = find_text(path->at, path->end, name);
-	if (!at || path->end[-1] != ')')
-		return;
-	*ret = scan_from(at + strlen(name), path->end - 1);
-	path->end = at;
 }
 
 static bool parse_tombstone(struct text_scan s, struct map_line *ret)
@@ -110,12 +111,15 @@ static bool parse_event(struct text_scan s, struct map_line *ret)
 	uint64_t thread, size;
 	bool second = scan_lit(&s, "2");
 	ret->is_event = true;
-	if (!scan_lit(&s, " ") || !scan_decimal(&s, &ret->process) || !scan_lit(&s, "/") ||
-	    !scan_decimal(&s, &thread) || !scan_lit(&s, ": [") || !scan_hex(&s, &ret->start) ||
-	    !scan_lit(&s, "(") || !scan_offset(&s, &size) || !scan_lit(&s, ") @ ") ||
-	    !scan_offset(&s, &ret->offset) || !scan_file(&s, &ret->id) ||
-	    __builtin_add_overflow(ret->start, size, &ret->end))
+	if (!scan_lit(&s, " "))
 		return false;
+	bool is_kernel = scan_lit(&s, "-"); /* -1: it and its modules */
+	if (!scan_decimal(&s, &ret->process) || !scan_lit(&s, "/") || !scan_decimal(&s, &thread) ||
+	    !scan_lit(&s, ": [") || !scan_hex(&s, &ret->start) || !scan_lit(&s, "(") ||
+	    !scan_offset(&s, &size) || !scan_lit(&s, ") @ ") || !scan_offset(&s, &ret->offset) ||
+	    !scan_file(&s, &ret->id) || __builtin_add_overflow(ret->start, size, &ret->end))
+		return false;
+	ret->process = is_kernel ? UINT64_MAX : ret->process;
 	if (second) {
 		if (!scan_access(&s, &ret->executable) || !scan_sharing(&s))
 			return false;
@@ -197,11 +201,19 @@ static int insert_range(struct memory_map *map, const struct memory_range *range
 
 /* ---- Modules ---- */
 
+static struct mapped_module mapped_of(const struct filter_module *module)
+{
+	const char *slash = strrchr(module->name, '/');
+	return (struct mapped_module){.is = *module,
+				      .size = strlen(module->name),
+				      .base = slash ? (size_t)(slash + 1 - module->name) : 0};
+}
+
 /* The index of the module, which is added unless it is there; the last is looked at first. MODULES_MAX: no
  * room. */
 static int module_index(struct memory_map *map, const struct filter_module *module, size_t *ret)
 {
-	const struct mapped_module added = {.is = *module};
+	const struct mapped_module added = mapped_of(module);
 	for (size_t i = map->modules.n; i-- > 0;) {
 		const struct filter_module *is = &map->modules.v[i].is;
 		if (strcmp(is->name, module->name) == 0 && strcmp(is->id, module->id) == 0) {
@@ -302,19 +314,51 @@ bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_
 }
 
 /* Whether both are one file, as far as the shorter tells. */
-static bool is_same_file(const char *a, const char *b)
+static bool is_same_file(const struct mapped_module *m, const char *name, size_t size)
 {
-	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
-	if (slash_a && slash_b)
-		return strcmp(a, b) == 0;
-	return strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0;
+	const char *slash = memrchr(name, '/', size);
+	bool are_paths = m->is.name[0] == '/' && *name == '/';
+	size_t skip = slash && !are_paths ? (size_t)(slash + 1 - name) : 0, from = are_paths ? 0 : m->base;
+	return m->size - from == size - skip && memcmp(m->is.name + from, name + skip, size - skip) == 0;
+}
+
+/* The same for a module of the kernel: "ext4", of "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz". */
+static bool is_same_ko(const struct mapped_module *m, const char *name, size_t size)
+{
+	const char *p = m->is.name + m->base;
+	for (size_t i = 0; i < size; i++)
+		if (p[i] != name[i] && (p[i] != '-' || name[i] != '_'))
+			return false;
+	return strncmp(p + size, ".ko", 3) == 0;
+}
+
+void memory_map_identify(const struct memory_map *map, struct filter_module *module)
+{
+	const struct filter_module *only = NULL;
+	size_t size = strlen(module->name);
+	for (size_t i = 0; i < map->modules.n && !module->id[0]; i++) {
+		const struct mapped_module *m = &map->modules.v[i];
+		if (!(module->is_kernel ? is_same_ko : is_same_file)(m, module->name, size))
+			continue;
+		if (only)
+			return;
+		only = &m->is;
+	}
+	if (!only)
+		return;
+	memcpy(module->id, only->id, sizeof(module->id));
+	if (!module->is_kernel)
+		memcpy(module->name, only->name, sizeof(module->name));
 }
 
 bool memory_map_find_in(const struct memory_map *map, uint64_t address, const struct filter_module *module,
 			struct log_frame *ret)
 {
 	struct log_frame found = *ret;
-	if (!memory_map_find(map, address, &found) || !is_same_file(found.module.name, module->name))
+	if (!memory_map_find(map, address, &found))
+		return false;
+	const struct mapped_module m = mapped_of(&found.module);
+	if (!is_same_file(&m, module->name, strlen(module->name)))
 		return false;
 	*ret = found;
 	return true;

@@ -7,7 +7,8 @@
  *	x 4711 0.1: PERF_RECORD_MMAP2 4711/4711: [0x7f51c0000000(0x1000) @ 0x1000 fe:00 1 2]: r-xp /bin/x
  *
  * The first is of /proc/PID/maps, the second of Android's tombstones, where the end is the last byte, and the
- * third of "perf script --show-mmap-events", where a build id may be in place of the device.
+ * third of "perf script --show-mmap-events", where a build id may be in place of the device. The first may
+ * end with " (BuildId: 0123)", too, as of process_maps.h.
  *
  * Of a file that is mapped from its beginning the load address is known; of others only the offset in the
  * file.
@@ -45,7 +46,8 @@ struct memory_range {
 
 struct mapped_module {
 	struct filter_module is;
-	uint64_t load; /* where its file was mapped from the beginning last */
+	size_t base, size; /* of its name: where the last component begins; bytes */
+	uint64_t load;     /* where its file was mapped from the beginning last */
 	bool has_load;
 };
 
@@ -73,6 +75,9 @@ bool memory_map_find(const struct memory_map *map, uint64_t address, struct log_
 /* The same if it is @module, which may be a name without its path. */
 bool memory_map_find_in(const struct memory_map *map, uint64_t address, const struct filter_module *module,
 			struct log_frame *ret);
+
+/* Completes a module that has no id by what is mapped as the only one of its name: the path, and the id. */
+void memory_map_identify(const struct memory_map *map, struct filter_module *module);
 
 void memory_map_reset(struct memory_map *map);
 void memory_map_deinit(struct memory_map *map);

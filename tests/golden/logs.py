@@ -336,7 +336,7 @@ class Unwound:
         self.path, self.named, self.file = directory / "unwound", directory / "named", directory / "unwound.gsym"
         source = directory / "unwound.c"
         source.write_text(UNWINDS)
-        peers.run(["gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-fcf-protection=none", *flags[:-1], source, "-o", self.named, *flags[-1:]])
+        peers.run(["gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-fcf-protection=none", "-Wl,--build-id=sha1", *flags[:-1], source, "-o", self.named, *flags[-1:]])
         peers.run(["strip", "-o", self.path, self.named])
         peers.run([gsym, "convert", "--quiet", "-o", self.file, self.named])
 
@@ -398,6 +398,9 @@ def waiting(p):
                 found = subprocess.run(["eu-stack", option, "-p", str(process.pid)], capture_output=True, text=True, timeout=300)
                 logs[f"eu-stack {option}"] = found.stdout
         core = p.directory / "core.file"
+        other = p.directory / "other" / p.path.name
+        other.parent.mkdir(exist_ok=True)
+        peers.run(["gcc", "-g", "-O0", "-Wl,--build-id=sha1", p.directory / "unwound.c", "-o", other])
         if find_tool("gdb"):
             found = subprocess.run(["gdb", "-nx", "-batch", "-p", str(process.pid), "-ex", "bt", "-ex", f"generate-core-file {core}"],
                                    capture_output=True, text=True, timeout=300)
@@ -418,6 +421,8 @@ def waiting(p):
             p.check(f"{what} and a load address", log, address, f"--base=unwound={base:#x}")
             if core.exists():
                 p.check(f"{what} and a core file", log, address, f"--core={core}")
+                for option in (f"--core={core}", f"--pid={process.pid}"):
+                    expect(f"{what} and {option[2:6]} of another build", peers.run([p.gsym, "filter", option, other], stdin=log), log)
             else:
                 print("SKIP: no core file")
             expect(f"{what} and nothing", p.filter(log), log)

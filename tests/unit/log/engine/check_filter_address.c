@@ -140,6 +140,20 @@ TEST(perf)
 		  "  7f51c0000010 [unknown] (/opt/libx.so)\n",
 		  "x 1 0.1: PERF_RECORD_MMAP2 1/1: [0x7f51c0000000(0x1000) @ 0 <" ID ">]: r-xp /opt/libx.so\n"
 		  "  7f51c0000010 alpha at /src/a.c:6 (/opt/libx.so)\n");
+	/* Symbols alone: the file has one id in all events; so have the kernel and a module. */
+#define SYMBOLS(id)                                                                              \
+	"x 1 0.1: PERF_RECORD_MMAP2 1/1: [0x7f51c0000000(0x1000) @ 0 <" id ">]: r-xp /opt/app\n" \
+	"x 1 0.1: PERF_RECORD_MMAP2 -1/0: [0xffffffff81000000(0x1000) @ 0 <" id                  \
+	">]: ---p [kernel.kallsyms]_text\n"                                                      \
+	"x 1 0.1: PERF_RECORD_MMAP2 -1/0: [0xffffffffc1000000(0x1000) @ 0 <" id ">]: ---p /m/my-mod.ko.xz\n"
+#define FRAMES                                                                               \
+	"  1004 alpha+0x4 (/opt/app)\n\n ffffffff81001004 alpha+0x4 ([kernel.kallsyms])\n\n" \
+	" ffffffffc1001004 alpha+0x4 ([my_mod])\n"
+	check_unchanged(SYMBOLS("0123456789abcdef") FRAMES);
+	check_log(SYMBOLS(ID) FRAMES,
+		  SYMBOLS(ID) "  1004 alpha at /src/a.c:5 (/opt/app)\n\n"
+			      " ffffffff81001004 alpha (/src/a.c:5) ([kernel.kallsyms])\n\n"
+			      " ffffffffc1001004 alpha (/src/a.c:5) ([my_mod])\n");
 	/* Of another file or nothing there; of two processes that have it at other addresses. */
 	check_unchanged(EVENT(1, 0x7f51c0000000, 0, "/opt/app") EVENT(
 		2, 0x7f51c0000000, 0,

@@ -43,6 +43,8 @@ TEST(of_processes)
 	static const struct row rows[] = {
 		{"1000-2000 r-xp 00003000 fe:00 1    /usr/bin/a b", "1000-2000 x 3000 '/usr/bin/a b'"},
 		{"  1000-2000 r-xp 0 fe:00 1 /a", "1000-2000 x 0 '/a'"},
+		{"1000-2000 r-xp 0 fe:00 1 /a b (BuildId: 0123)", "1000-2000 x 0 '/a b' =0123"},
+		{"1000-2000 r-xp 0 fe:00 1 /a (BuildId: 0123) b", "1000-2000 x 0 '/a (BuildId: 0123) b'"},
 		{"1000-2000 ---s 0 0:0 0", "1000-2000 - 0 ''"},
 		{"1000-2000 rwxp 0 0:0 0 ", "1000-2000 x 0 ''"},
 		{"0-1 rw-p 0 0:0 0 [heap]", "0-1 - 0 '[heap]'"},
@@ -116,7 +118,8 @@ TEST(of_perf)
 	static const struct row rows[] = {
 		{EVENT "2 4711/4712: [0x7f51c0000000(0x1000) @ 0x3000 fe:00 1 2]: r-xp /bin/x y",
 		 "7f51c0000000-7f51c0001000 x 3000 [4711] '/bin/x y'"},
-		{EVENT "2 -1/0: [0x1000(0x1000) @ 0 fe:00 1 2]: r-xp /bin/x", "none"},
+		{EVENT "2 -1/0: [0x1000(0x1000) @ 0 <0123>]: ---p [kernel.kallsyms]_text",
+		 "1000-2000 - 0 [18446744073709551615] '[kernel.kallsyms]_text' =0123"},
 		{EVENT "2 1/2: [0x1000(0x1000) @ 0 fe:00 1 2]: r--s /bin/x", "1000-2000 - 0 [1] '/bin/x'"},
 		{EVENT "2 1/2: [0x1000(0x1000) @ 0 <0123>]: r-xp /bin/x", "1000-2000 x 0 [1] '/bin/x' =0123"},
 		{EVENT "2 1/2: [0x1000(0x1000) @ 0 <>]: r-xp /bin/x", "1000-2000 x 0 [1] '/bin/x'"},
