@@ -249,7 +249,7 @@ static int no_function(const struct conversion *c, struct gsym_diag *diag)
 	convert_summary_deinit(&summary);
 	if (err)
 		return diag_set(diag, err, "%s: out of memory", c->object->path);
-	return diag_set(diag, -ENODATA, "no function found: %s", why.text);
+	return diag_set(diag, -ENODATA, NO_FUNCTION_FOUND ": %s", why.text);
 }
 
 /* From all records to the final ones. */
@@ -262,7 +262,7 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->warnings);
 	if (!err && !c->records.n && c->object->lost.what) {
 		lost_bytes_tell(&c->object->lost, c->object->map_size, 0, diag);
-		return diag_prefix(diag, -ENODATA, "no function found");
+		return diag_prefix(diag, -ENODATA, NO_FUNCTION_FOUND);
 	}
 	if (!err && !c->records.n)
 		return no_function(c, diag);

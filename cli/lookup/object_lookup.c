@@ -23,6 +23,7 @@
 #include "cli/command/stop_signals.h"
 #include "work/run/defaults.h"
 #include "work/run/identifier.h"
+#include "work/types/convert_types.h"
 #include "work/types/foreign_format.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
@@ -323,9 +324,11 @@ static int load_or_convert(struct object *object, const struct converter *conver
 		fputs("\r\033[K", stderr);
 	free(outcome.inputs);
 	*ret = outcome.handle;
-	return outcome.handle ? 0
-			      : report_object(object, outcome.err, outcome.diag.text,
-					      advice_for(&outcome, remembered));
+	if (outcome.handle)
+		return 0;
+	err = strncmp(outcome.diag.text, NO_FUNCTION_FOUND, sizeof(NO_FUNCTION_FOUND) - 1) ? outcome.err
+											   : -ENODATA;
+	return report_object(object, err, outcome.diag.text, advice_for(&outcome, remembered));
 }
 
 /* Opens the directory of the cache unless it is open. A user without a home directory has none, unless one is

@@ -60,8 +60,8 @@ struct lookup_image {
 
 /*
  * Opens the image in the object file @path; lookup_image_close() closes it. 0; -ENOEXEC when it is no object
- * file; or another errno with a message in @diag, which is empty if a signal ended it: SIGINT, SIGTERM and
- * SIGHUP end a conversion, and then the process.
+ * file; or another errno with a message in @diag, -ENODATA when no function in it is known. The message is
+ * empty if a signal ended it: SIGINT, SIGTERM and SIGHUP end a conversion, and then the process.
  */
 int object_lookup_open(const char *path, const struct object_options *options, struct lookup_image *ret,
 		       struct gsym_diag *diag);

@@ -11,6 +11,7 @@
 
 #include "work/cache/image_id.h"
 #include "cli/lookup/image_mount.h"
+#include "cli/command/message.h"
 #include "convert/object/object_open.h"
 #include "gsym/base/diag.h"
 
@@ -20,6 +21,7 @@ static void module_free(struct symbol_module *module)
 {
 	lookup_image_close(&module->image);
 	demangle_cache_free(module->names);
+	symbol_table_deinit(&module->symbols);
 	object_close(module->object);
 	free(module->name);
 	free(module->path);
@@ -75,6 +77,7 @@ static void pass_early(void *user, const struct lookup_image *image)
 	early.image = *image;
 	early.names = NULL; /* its strings go with the call */
 	opening->table->early(opening->table->user, &early);
+	symbol_table_deinit(&early.symbols);
 	object_close(early.object);
 }
 
@@ -96,6 +99,17 @@ static int kind_of(const char *path)
 	if (stat(path, &st))
 		return -errno;
 	return S_ISDIR(st.st_mode) ? -EISDIR : S_ISREG(st.st_mode) ? -ENOEXEC : -EMEDIUMTYPE;
+}
+
+/* Functions are not all that a file is asked for; that there are none is told where someone reads it. */
+static int open_without_functions(struct symbol_module *module)
+{
+	struct object_file *object;
+	int err = module_object(module, &object);
+	module->image.base = object ? object->base_address : 0;
+	if (!err && isatty(STDERR_FILENO))
+		say(stderr, "warning: %s: %s", module->path, module->diag.text);
+	return err;
 }
 
 /* Whether LLVM's triples have an architecture of that name. */
@@ -145,6 +159,8 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 	int err = open_gsym(module, path);
 	if (err == -EBADMSG)
 		err = object_lookup_open(path, &how, &module->image, &module->diag);
+	if (err == -ENODATA)
+		return open_without_functions(module);
 	if (held.n)
 		return refuse_arch(module, arch ? arch : "", &held);
 	if (err == -ENOEXEC)
@@ -300,4 +316,15 @@ int module_object(struct symbol_module *module, struct object_file **ret)
 	module->has_tried = true;
 	*ret = module->object;
 	return 0;
+}
+
+int module_symbols(struct symbol_module *module, const struct symbol_table **ret)
+{
+	struct object_file *object = NULL;
+	int err = module->has_symbols ? 0 : module_object(module, &object);
+	if (!err && object)
+		err = symbol_table_read(object, &module->symbols);
+	module->has_symbols = !err;
+	*ret = &module->symbols;
+	return err;
 }

@@ -6,20 +6,22 @@
 
 #include "cli/lookup/object_lookup.h"
 #include "cli/symbolizer/symbol_query.h"
-#include "convert/object/object_file.h"
+#include "cli/symbolizer/symbol_table.h"
 #include "gsym/base/vec.h"
 #include "gsym/render/demangle/demangle_cache.h"
 
 struct symbol_module {
 	char *name; /* as it was asked for */
 	bool by_id, is_32_bit;
-	char *path; /* of the object file; NULL: it is not known */
-	struct lookup_image image;
+	char *path;                /* of the object file; NULL: it is not known */
+	struct lookup_image image; /* without a reader of a file in which no function is known */
 	struct demangle_cache *names;
 	int err; /* why it is not open, or 0 */
 	struct gsym_diag diag;
 	bool has_tried;             /* to open the next */
 	struct object_file *object; /* see module_object() */
+	bool has_symbols;
+	struct symbol_table symbols; /* see module_symbols() */
 };
 
 /* The most recently used first. */
@@ -43,6 +45,9 @@ int module_find(struct module_table *table, const struct symbol_query *query, st
 
 /* The object file itself, for what GSYM does not hold; NULL if it cannot be read. 0 or -ENOMEM. */
 int module_object(struct symbol_module *module, struct object_file **ret);
+
+/* Its symbols, for the same; none if it cannot be read. 0 or -ENOMEM. */
+int module_symbols(struct symbol_module *module, const struct symbol_table **ret);
 
 void module_table_deinit(struct module_table *table);
 

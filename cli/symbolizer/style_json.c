@@ -53,14 +53,14 @@ static void print_error(struct text_buf *out, const char *error)
 
 static void print_data(struct text_buf *out, const struct symbol_answer *answer)
 {
-	const struct object_symbol *data = &answer->data;
+	const struct object_symbol *data = answer->data;
 	text_lit(out, "\"Data\":{\"Name\":\"");
-	if (data->name)
+	if (data)
 		symbol_data_append(out, answer, ESCAPE_JSON);
 	text_lit(out, "\",\"Size\":\"");
-	text_addr(out, data->name ? data->size : 0);
+	text_addr(out, data ? data->size : 0);
 	text_lit(out, "\",\"Start\":\"");
-	text_addr(out, data->name ? data->addr : 0);
+	text_addr(out, data ? data->addr : 0);
 	text_lit(out, "\"},");
 }
 

@@ -175,15 +175,15 @@ static void print_frame(struct text_buf *out, const struct symbol_answer *answer
 
 static void print_data(struct text_buf *out, const struct symbol_answer *answer)
 {
-	const struct object_symbol *data = &answer->data;
-	if (data->name)
+	const struct object_symbol *data = answer->data;
+	if (data)
 		symbol_data_append(out, answer, ESCAPE_TEXT);
 	else
 		text_lit(out, "??");
 	text_char(out, '\n');
-	text_dec(out, data->name ? data->addr : 0);
+	text_dec(out, data ? data->addr : 0);
 	text_char(out, ' ');
-	text_dec(out, data->name ? data->size : 0);
+	text_dec(out, data ? data->size : 0);
 	text_lit(out, "\n??:?\n");
 }
 

@@ -1,11 +1,8 @@
 #include "cli/symbolizer/symbol_answer.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "convert/object/source_format.h"
-#include "gsym/base/cursor.h"
 #include "gsym/read/name_index.h"
 
 enum { SYMBOL_PLACES_MAX = 1024 };
@@ -14,121 +11,6 @@ void symbol_answer_deinit(struct symbol_answer *answer)
 {
 	vec_free(&answer->frames);
 	gsym_answer_deinit(&answer->found);
-}
-
-/* ---- The symbol table of ELF; other formats have none here ---- */
-
-/* Entries of a symbol table, one after the other. */
-struct symbol_walk {
-	struct cursor entries;
-	struct span names;
-	bool is_64;
-	/* The entry */
-	struct object_symbol symbol;
-	uint32_t name_off;
-	uint8_t type;
-	uint16_t section;
-};
-
-/* Begins with .symtab, or with .dynsym if there is no other. */
-static bool begin_walk(struct symbol_walk *walk, struct object_file *object)
-{
-	bool is_elf = object->format == &elf_format;
-	const struct object_section *table = is_elf ? object_section(object, ".symtab") : NULL;
-	const struct object_section *names = table ? object_section(object, ".strtab") : NULL;
-	if (!names) {
-		table = is_elf ? object_section(object, ".dynsym") : NULL;
-		names = table ? object_section(object, ".dynstr") : NULL;
-	}
-	if (!names)
-		return false;
-	*walk = (struct symbol_walk){
-		.entries = cursor_new(table->raw.data, table->raw.size, object->big_endian),
-		.names = names->raw,
-		.is_64 = object->addr_size == 8,
-	};
-	return true;
-}
-
-static void read_symbol(struct symbol_walk *walk)
-{
-	struct cursor *c = &walk->entries;
-	uint8_t info;
-	walk->name_off = cursor_u32(c);
-	if (!walk->is_64) {
-		walk->symbol.addr = cursor_u32(c);
-		walk->symbol.size = cursor_u32(c);
-	}
-	info = cursor_u8(c);
-	cursor_skip(c, 1);
-	walk->section = cursor_u16(c);
-	if (walk->is_64) {
-		walk->symbol.addr = cursor_u64(c);
-		walk->symbol.size = cursor_u64(c);
-	}
-	walk->type = info & 0xf;
-}
-
-/* Returns true for a variable or function that this file defines and names. */
-static bool has_symbol_place(struct symbol_walk *walk)
-{
-	struct cursor names = cursor_new(walk->names.data, walk->names.size, false);
-	if (walk->section == SHN_UNDEF || walk->section == SHN_ABS || walk->section == SHN_COMMON)
-		return false;
-	if (walk->type != STT_OBJECT && walk->type != STT_FUNC && walk->type != STT_NOTYPE &&
-	    walk->type != STT_GNU_IFUNC)
-		return false;
-	cursor_seek(&names, walk->name_off);
-	walk->symbol.name = cursor_str(&names);
-	return walk->symbol.name && walk->symbol.name[0];
-}
-
-static bool next_symbol(struct symbol_walk *walk)
-{
-	while (cursor_left(&walk->entries)) {
-		read_symbol(walk);
-		if (cursor_ok(&walk->entries) && has_symbol_place(walk))
-			return true;
-	}
-	return false;
-}
-
-/* The symbol of a variable or function that has @addr, or the last before it that tells no size. False if
- * there is none. */
-static bool object_symbol_at(struct object_file *object, uint64_t addr, struct object_symbol *ret)
-{
-	struct symbol_walk walk;
-	struct object_symbol best = {.name = NULL};
-	if (!begin_walk(&walk, object))
-		return false;
-	while (next_symbol(&walk)) {
-		const struct object_symbol *symbol = &walk.symbol;
-		if (symbol->addr > addr || (best.name && symbol->addr < best.addr))
-			continue;
-		if (!best.name || symbol->addr > best.addr || symbol->size > best.size)
-			best = *symbol;
-	}
-	if (!best.name || (best.size && addr - best.addr >= best.size))
-		return false;
-	*ret = best;
-	return true;
-}
-
-/* The first symbol of a function with that name. */
-static bool object_symbol_called(struct object_file *object, const char *name, size_t size,
-				 struct object_symbol *ret)
-{
-	struct symbol_walk walk;
-	if (!begin_walk(&walk, object))
-		return false;
-	while (next_symbol(&walk)) {
-		if (walk.type != STT_OBJECT && strncmp(walk.symbol.name, name, size) == 0 &&
-		    !walk.symbol.name[size]) {
-			*ret = walk.symbol;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* ---- Frames ---- */
@@ -151,7 +33,8 @@ static int push_outermost(struct symbol_answer *answer, uint64_t addr)
 static int look_up(struct symbol_answer *answer, uint64_t addr)
 {
 	unsigned flags = answer->options->skip_line_zero ? GSYM_LOOKUP_NEAR : 0;
-	int err = gsym_lookup_flags(answer->module->image.reader, addr, 0, flags, &answer->found, NULL);
+	const struct gsym_reader *reader = answer->module->image.reader;
+	int err = reader ? gsym_lookup_flags(reader, addr, 0, flags, &answer->found, NULL) : -ENOENT;
 	if (!err && !answer->found.n_frames)
 		return -ENOENT;
 	return err && err != -ENOMEM ? -ENOENT : err;
@@ -163,17 +46,49 @@ static bool wants_outermost(const struct symbolizer_options *options)
 	return options->style >= ANSWER_LLVM && options->names == FUNCTION_NAMES_LINKAGE;
 }
 
-static int add_code(struct symbol_answer *answer, uint64_t addr)
+static int push_frames(struct symbol_answer *answer, uint64_t addr)
 {
 	const struct gsym_answer *found = &answer->found;
-	int err = look_up(answer, addr);
-	if (err)
-		return err == -ENOMEM ? err : 0;
+	int err = 0;
 	if (!answer->options->inlines && wants_outermost(answer->options))
 		return push_outermost(answer, addr);
 	for (size_t i = 0; !err && i < (answer->options->inlines ? found->n_frames : 1); i++)
 		err = push_frame(answer, &found->frames[i], &found->frames[i], addr);
 	return err;
+}
+
+/*
+ * Adds what the symbol table knows where no debug information does: the file that a local symbol is from, and
+ * in LLVM's dialects, where they ask for the symbol table's names, the name of a label.
+ */
+static int add_from_symbols(struct symbol_answer *answer, uint64_t addr)
+{
+	const struct symbolizer_options *options = answer->options;
+	const struct symbol_table *table;
+	bool is_gnu = options->dialect == DIALECT_BINUTILS;
+	size_t n = answer->frames.n;
+	struct shown_frame *frame = n ? &answer->frames.v[n - 1] : NULL;
+	if ((frame && (frame->dir[0] || frame->base[0])) ||
+	    (is_gnu ? !n : options->names != FUNCTION_NAMES_LINKAGE))
+		return 0;
+	int err = module_symbols(answer->module, &table);
+	const struct object_symbol *symbol = err ? NULL : symbol_table_at(table, addr);
+	if (!symbol)
+		return err;
+	bool has_file = symbol->file && (symbol->is_local || (is_gnu && symbol->is_alone));
+	const struct shown_frame found = {frame ? frame->name : symbol->name, "",
+					  has_file ? symbol->file : "", 0,
+					  frame ? frame->start : symbol->addr};
+	answer->frames.n -= frame != NULL;
+	return vec_push(&answer->frames, found);
+}
+
+static int add_code(struct symbol_answer *answer, uint64_t addr)
+{
+	int err = look_up(answer, addr);
+	if (!err)
+		err = push_frames(answer, addr);
+	return err && err != -ENOENT ? err : add_from_symbols(answer, addr);
 }
 
 /* ---- Addresses ---- */
@@ -211,12 +126,10 @@ typedef VEC(uint64_t) address_vec;
 /* Aliases are in the symbol table only. */
 static int find_alias(struct symbol_answer *answer, struct text_part name, address_vec *ret)
 {
-	struct object_file *object;
-	struct object_symbol symbol;
-	int err = module_object(answer->module, &object);
-	if (err || !object || !object_symbol_called(object, name.text, name.size, &symbol))
-		return err;
-	return vec_push(ret, symbol.addr);
+	const struct symbol_table *table;
+	int err = module_symbols(answer->module, &table);
+	const struct object_symbol *symbol = err ? NULL : symbol_table_called(table, name.text, name.size);
+	return symbol ? vec_push(ret, symbol->addr) : err;
 }
 
 /* The addresses of the functions that are called @name. */
@@ -225,8 +138,9 @@ static int find_named(struct symbol_answer *answer, struct text_part name, addre
 	const struct gsym_reader *reader = answer->module->image.reader;
 	struct name_search search;
 	struct name_hit hit;
-	int err = name.size ? name_search_begin(&search, reader, name.text, name.size) : 0;
-	while (!err && name.size && ret->n < SYMBOL_PLACES_MAX && name_search_next(&search, &hit))
+	bool has_names = reader && name.size;
+	int err = has_names ? name_search_begin(&search, reader, name.text, name.size) : 0;
+	while (!err && has_names && ret->n < SYMBOL_PLACES_MAX && name_search_next(&search, &hit))
 		err = vec_push(ret, gsym_reader_address(reader, hit.index));
 	return err || ret->n || !name.size ? err : find_alias(answer, name, ret);
 }
@@ -270,12 +184,12 @@ static uint64_t untagged(uint64_t addr)
 static int answer_data(struct symbol_answer *answer)
 {
 	uint64_t addr;
-	struct object_file *object;
+	const struct symbol_table *table;
 	int err = link_address(answer, answer->addr, &addr);
 	if (!err)
-		err = module_object(answer->module, &object);
-	if (!err && object)
-		object_symbol_at(object, answer->options->tagged ? addr : untagged(addr), &answer->data);
+		err = module_symbols(answer->module, &table);
+	if (!err)
+		answer->data = symbol_table_at(table, answer->options->tagged ? addr : untagged(addr));
 	return err;
 }
 
@@ -304,7 +218,7 @@ static void answer_begin(struct symbol_answer *answer, const struct symbolizer_o
 		answer->addr = (uint32_t)answer->addr; /* they may be given with their sign */
 	answer->error = query->why;
 	answer->frames.n = 0;
-	answer->data.name = NULL;
+	answer->data = NULL;
 }
 
 int symbol_answer_from(struct symbol_module *module, const struct symbolizer_options *options,

@@ -3,14 +3,7 @@
 #define CLI_SYMBOLIZER_SYMBOL_ANSWER_H
 
 #include "cli/symbolizer/module_table.h"
-#include "convert/object/object_file.h"
 #include "gsym/base/escape.h"
-
-/* A symbol that GSYM does not hold: a variable, or the alias of a function. */
-struct object_symbol {
-	const char *name; /* borrowed from the object file */
-	uint64_t addr, size;
-};
 
 /* A function, and a place in it. Strings are borrowed from the module. */
 struct shown_frame {
@@ -28,8 +21,8 @@ struct symbol_answer {
 	const char *error;              /* why there is no answer; NULL: there is one, or nothing is known */
 	uint64_t addr;                  /* as it was given; of a symbol where that is looked up, too */
 	VEC(struct shown_frame) frames; /* the innermost first; of a symbol each place that has it */
-	struct object_symbol data;      /* of QUERY_DATA; name NULL: none */
-	struct gsym_answer found;       /* memory */
+	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
+	struct gsym_answer found;         /* memory */
 };
 
 /* Answers @query; the errors of one answer are part of it. 0 or -ENOMEM. */

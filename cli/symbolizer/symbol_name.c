@@ -145,6 +145,6 @@ void symbol_name_append(struct text_buf *out, const struct symbol_answer *answer
 void symbol_data_append(struct text_buf *out, const struct symbol_answer *answer, enum escape_style style)
 {
 	size_t start = out->n;
-	append_full(out, NULL, answer, answer->data.name);
+	append_full(out, NULL, answer, answer->data->name);
 	escape_tail(out, start, style);
 }

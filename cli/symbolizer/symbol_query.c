@@ -50,7 +50,7 @@ static unsigned base_of(struct text_part part, size_t *skip)
 		return 16;
 	if (has_prefix(part, "bB"))
 		return 2;
-	if (has_prefix(part, "oO"))
+	if (has_prefix(part, "o"))
 		return 8;
 	*skip = 0;
 	return part.size > 1 && part.text[0] == '0' ? 8 : 10;
@@ -78,6 +78,10 @@ static uint64_t leading_number(struct text_part part)
 	part = trimmed(part.text, part.size);
 	part = after(part, part.size && *part.text == '+');
 	unsigned base = base_of(part, &skip);
+	if (skip && base != 16) {
+		base = 8; /* as in C before C23: "0b1" is 0 */
+		skip = 0;
+	}
 	take_digits(after(part, skip), base, &value, &overflow);
 	return value;
 }
@@ -106,13 +110,15 @@ static void parse_binutils(const char *line, size_t size, struct symbol_query *r
 
 /* ---- LLVM ---- */
 
-/* A whole number: base 16 in llvm-addr2line, else as in C. */
+/* A whole number: base 16 in llvm-addr2line, which takes "+0x10", too; else as in C. */
 static bool parse_number(const struct symbolizer_options *options, struct text_part part, uint64_t *ret)
 {
 	size_t skip;
-	bool overflow;
+	bool overflow, is_hex = options->dialect == DIALECT_LLVM_ADDR2LINE;
+	if (is_hex && part.size && *part.text == '+' && has_prefix(after(part, 1), "xX"))
+		part = after(part, 1);
 	unsigned base = base_of(part, &skip);
-	if (options->dialect == DIALECT_LLVM_ADDR2LINE && base != 16) {
+	if (is_hex && base != 16) {
 		base = 16;
 		skip = 0;
 	}

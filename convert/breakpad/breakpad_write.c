@@ -139,7 +139,7 @@ static int choose(struct writing *w, struct gsym_diag *diag)
 	}
 	return w->n_order ? 0
 			  : diag_set(diag, -ENODATA,
-				     "no function found: no FUNC or PUBLIC record names any code");
+				     NO_FUNCTION_FOUND ": no FUNC or PUBLIC record names any code");
 }
 
 /* ---- Names ---- */

@@ -130,7 +130,7 @@ static int copy_all(struct gsym_copy_job *job, struct copier *copier, struct gsy
 			err = diag_set(diag, -ECANCELED, "conversion stopped");
 	}
 	if (!err && !job->n_written)
-		err = diag_set(diag, -ENODATA, "no function found: all records of the GSYM are damaged");
+		err = diag_set(diag, -ENODATA, NO_FUNCTION_FOUND ": all records of the GSYM are damaged");
 	return err;
 }
 

@@ -298,6 +298,34 @@ class Symbolizer(unittest.TestCase):
             self.addCleanup(os.unlink, name)
             self.llvm(text=f"DATA {name} 0x4010\nDATA {name} {2 ** 64 - 1:#x}\n{name} counter\n{name} nothing+1\n")
 
+    def test_local_symbols_without_debug_data(self):
+        """Their file is the one that the symbol table names before them; GNU's program has no line for it."""
+        pathlib.Path(self.at("labels.s")).write_text(
+            '.file "labels.s"\n.globl _start\n_start: nop\n.size _start, 1\nnop\nlocal: nop\n.size local, 1\nend: nop\nnop\n'
+            ".data\nvalue: .long 1\n.size value, 4\n.type value, @object\n")
+        must("as", "-o", "labels.o", "labels.s", cwd=self.dir)
+        must("ld", "-o", "labels", "labels.o", cwd=self.dir)
+        at = {name: int(addr, 16) for addr, name in re.findall(r"(\w+) \w (\w+)", must("nm", self.at("labels")))}
+        for offset, name, file in ((0, "_start", "??"), (1, "??", "??"), (2, "local", "labels.s"), (3, "end", "labels.s"),
+                                   (4, "end", "labels.s")):
+            addr = hex(at["_start"] + offset)
+            self.assertEqual(self.llvm("-e", "labels", addr), f"{name}\n{file}:0:0\n\n", addr)
+            self.assertEqual(self.llvm("-e", "labels", "--no-inlines", addr), f"{name}\n{file}:0:0\n\n", addr)
+            self.assertEqual(self.run_as("llvm-addr2line-22", "-e", "labels", addr), "??:0\n")
+        self.assertEqual(self.gnu("-fe", "labels", hex(at["local"])), "local\nlabels.s:?\n")
+        self.assertEqual(self.gnu("-fe", "labels", hex(at["_start"])), "_start\nlabels.s:?\n")
+
+    def test_no_function(self):
+        """A file in which no function is known is answered as any, and the rest of the input is read."""
+        pathlib.Path(self.at("data.c")).write_text("int value = 7;\n")
+        must("cc", "-c", "-o", "data.o", "data.c", cwd=self.dir)
+        for words, wanted in ((["0", "0x10"], "value\n??:0:0\n\n??\n??:0:0\n\n"), (["DATA 0"], "value\n0 4\n??:?\n\n"),
+                              (["none"], "??\n??:0:0\n\n")):
+            self.assertEqual(self.llvm("-e", "data.o", *words), wanted)
+            self.assertEqual(self.err, "")
+        self.assertEqual(self.gnu("-fe", "data.o", text="0\n10\n"), "??\n??:0\n??\n??:0\n")
+        self.assertEqual(self.run_as("llvm-addr2line-22", "-fe", "data.o", "20", text=""), "??\n??:0\n")
+
     def test_relocatable(self):
         must("cc", "-g", "-O1", "-ffunction-sections", "-c", "app.c", cwd=self.dir)
         for section, line in ((".text.outer", self.lines(2)[0]), (".text.main", self.lines(5)[0])):

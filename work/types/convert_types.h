@@ -8,6 +8,9 @@
 #include "gsym/gsym.h"
 #include "work/types/convert_address.h"
 
+/* How the message about a file begins in which no function is known. */
+#define NO_FUNCTION_FOUND "no function found"
+
 enum convert_phase {
 	CONVERT_READING, /* units of debug data done, of all */
 	CONVERT_WRITING,

@@ -48,7 +48,7 @@ static void check(answer_printer *print, const struct asked *rows, size_t n)
 					       .module = &module,
 					       .error = rows[i].error,
 					       .addr = query.addr,
-					       .data = rows[i].data};
+					       .data = rows[i].data.name ? &rows[i].data : NULL};
 		answer.frames.v = frames;
 		answer.frames.n = rows[i].n_frames;
 		module.is_32_bit = rows[i].is_32_bit;
