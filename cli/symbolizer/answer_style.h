@@ -14,4 +14,7 @@ answer_printer answer_print_json;     /* without the end of the line */
 bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
 			const struct shown_frame *frame, enum escape_style style);
 
+/* Appends what was asked about, a build ID in capitals. */
+void answer_module_append(struct text_buf *out, const struct symbol_query *query, enum escape_style style);
+
 #endif

@@ -50,12 +50,16 @@ static int open_gsym(struct symbol_module *module, const char *path)
 	return 0;
 }
 
-/* NAME.gsym in the directory that the options name. */
-static int open_in_gsym_dir(const struct symbolizer_options *options, struct symbol_module *module,
-			    const char *path)
+/* PATH.gsym, or NAME.gsym in the directory that the options name, as LLVM's programs take it. */
+static int open_gsym_of(const struct symbolizer_options *options, struct symbol_module *module,
+			const char *path)
 {
 	char file[PATH_MAX];
 	const char *slash = strrchr(path, '/');
+	if (options->no_gsym_file || options->dialect == DIALECT_BINUTILS)
+		return -ENOENT;
+	if (snprintf(file, sizeof(file), "%s.gsym", path) < (int)sizeof(file) && open_gsym(module, file) == 0)
+		return 0;
 	if (!options->gsym_dir || snprintf(file, sizeof(file), "%s/%s.gsym", options->gsym_dir,
 					   slash ? slash + 1 : path) >= (int)sizeof(file))
 		return -ENOENT;
@@ -154,7 +158,7 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 		.user = opening,
 	};
 	module->is_32_bit = is_32_bit(path);
-	if (open_in_gsym_dir(options, module, path) == 0)
+	if (access(path, F_OK) == 0 && open_gsym_of(options, module, path) == 0)
 		return 0;
 	int err = open_gsym(module, path);
 	if (err == -EBADMSG)
@@ -318,12 +322,13 @@ int module_object(struct symbol_module *module, struct object_file **ret)
 	return 0;
 }
 
-int module_symbols(struct symbol_module *module, const struct symbol_table **ret)
+int module_symbols(struct symbol_module *module, const struct symbolizer_options *options,
+		   const struct symbol_table **ret)
 {
 	struct object_file *object = NULL;
 	int err = module->has_symbols ? 0 : module_object(module, &object);
 	if (!err && object)
-		err = symbol_table_read(object, &module->symbols);
+		err = symbol_table_read(object, options->tagged, &module->symbols);
 	module->has_symbols = !err;
 	*ret = &module->symbols;
 	return err;

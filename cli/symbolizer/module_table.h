@@ -47,7 +47,8 @@ int module_find(struct module_table *table, const struct symbol_query *query, st
 int module_object(struct symbol_module *module, struct object_file **ret);
 
 /* Its symbols, for the same; none if it cannot be read. 0 or -ENOMEM. */
-int module_symbols(struct symbol_module *module, const struct symbol_table **ret);
+int module_symbols(struct symbol_module *module, const struct symbolizer_options *options,
+		   const struct symbol_table **ret);
 
 void module_table_deinit(struct module_table *table);
 

@@ -34,14 +34,11 @@ static void print_part(struct text_buf *out, const char *key, struct text_part p
 	text_char(out, '"');
 }
 
-/* A build ID is shown in capitals. */
 static void print_module(struct text_buf *out, const struct symbol_query *query)
 {
-	size_t start = out->n;
-	print_part(out, "\"ModuleName\":\"", query->module);
-	for (size_t i = start + sizeof("\"ModuleName\":") - 1; query->by_id && i < out->n; i++)
-		if (out->v[i] >= 'a' && out->v[i] <= 'f')
-			out->v[i] = (char)(out->v[i] - 'a' + 'A');
+	text_lit(out, "\"ModuleName\":\"");
+	answer_module_append(out, query, ESCAPE_JSON);
+	text_char(out, '"');
 }
 
 static void print_error(struct text_buf *out, const char *error)

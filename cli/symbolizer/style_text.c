@@ -10,13 +10,23 @@
 bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
 			const struct shown_frame *frame, enum escape_style style)
 {
-	if (!frame->dir[0] && !frame->base[0])
-		return false;
+	bool is_unknown = !frame->dir[0] && (!frame->base[0] || strcmp(frame->base, "<invalid>") == 0);
+	if (is_unknown)
+		return false; /* LLVM's compilers call a file so that they do not know */
 	if (answer->options->basenames && frame->base[0])
 		escape_str(out, frame->base, style);
 	else
 		render_path(out, frame->dir, frame->base, style);
 	return true;
+}
+
+void answer_module_append(struct text_buf *out, const struct symbol_query *query, enum escape_style style)
+{
+	size_t start = out->n;
+	escape_bytes(out, query->module.text, query->module.size, style);
+	for (size_t i = start; query->by_id && i < out->n; i++)
+		if (out->v[i] >= 'a' && out->v[i] <= 'f')
+			out->v[i] = (char)(out->v[i] - 'a' + 'A');
 }
 
 static void print_file(struct text_buf *out, const struct symbol_answer *answer,

@@ -71,7 +71,7 @@ static int add_from_symbols(struct symbol_answer *answer, uint64_t addr)
 	if ((frame && (frame->dir[0] || frame->base[0])) ||
 	    (is_gnu ? !n : options->names != FUNCTION_NAMES_LINKAGE))
 		return 0;
-	int err = module_symbols(answer->module, &table);
+	int err = module_symbols(answer->module, answer->options, &table);
 	const struct object_symbol *symbol = err ? NULL : symbol_table_at(table, addr);
 	if (!symbol)
 		return err;
@@ -127,7 +127,7 @@ typedef VEC(uint64_t) address_vec;
 static int find_alias(struct symbol_answer *answer, struct text_part name, address_vec *ret)
 {
 	const struct symbol_table *table;
-	int err = module_symbols(answer->module, &table);
+	int err = module_symbols(answer->module, answer->options, &table);
 	const struct object_symbol *symbol = err ? NULL : symbol_table_called(table, name.text, name.size);
 	return symbol ? vec_push(ret, symbol->addr) : err;
 }
@@ -175,21 +175,16 @@ static int answer_symbol(struct symbol_answer *answer)
 
 /* ---- Data ---- */
 
-/* Without the tag that a pointer may carry in its first byte. */
-static uint64_t untagged(uint64_t addr)
-{
-	return (uint64_t)((int64_t)(addr << 8) >> 8);
-}
-
 static int answer_data(struct symbol_answer *answer)
 {
 	uint64_t addr;
 	const struct symbol_table *table;
 	int err = link_address(answer, answer->addr, &addr);
 	if (!err)
-		err = module_symbols(answer->module, &table);
+		err = module_symbols(answer->module, answer->options, &table);
 	if (!err)
-		answer->data = symbol_table_at(table, answer->options->tagged ? addr : untagged(addr));
+		answer->data = symbol_table_at(
+			table, answer->options->tagged ? addr : symbol_address_untagged(addr));
 	return err;
 }
 

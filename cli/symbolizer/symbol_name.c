@@ -80,7 +80,7 @@ static void append_short(struct text_buf *out, struct symbol_module *module, con
 	text_char(out, 0);
 	if (out->failed)
 		return;
-	const char *last = symbol_name_last(out->v + start);
+	const char *last = is_of_pdb(out, module) ? out->v + start : symbol_name_last(out->v + start);
 	size_t size = strlen(last);
 	memmove(out->v + start, last, size);
 	out->n = start + size;

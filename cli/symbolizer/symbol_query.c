@@ -145,25 +145,6 @@ static enum query_kind take_kind(struct text_part *rest)
 	return skip_word(rest, "FRAME ") ? QUERY_FRAME : QUERY_CODE;
 }
 
-/* The file of the line, which may be quoted. False if the quotation does not end. */
-static bool take_module(struct text_part *rest, struct symbol_query *ret)
-{
-	*rest = trimmed(rest->text, rest->size);
-	if (skip_word(rest, "BUILDID:"))
-		ret->by_id = true;
-	else
-		skip_word(rest, "FILE:");
-	char quote = rest->size && (*rest->text == '"' || *rest->text == '\'') ? *rest->text : 0;
-	if (quote)
-		*rest = after(*rest, 1);
-	const char *end = rest->size ? memchr(rest->text, quote ? quote : ' ', rest->size) : NULL;
-	if (quote && !end)
-		return false;
-	ret->module = (struct text_part){rest->text, end ? (size_t)(end - rest->text) : rest->size};
-	*rest = after(*rest, ret->module.size + (end != NULL));
-	return true;
-}
-
 static void invalid(struct symbol_query *ret, const char *why)
 {
 	ret->kind = QUERY_INVALID;
@@ -178,6 +159,52 @@ static bool is_hex(struct text_part part)
 		if (hex_value(part.text[i]) < 0)
 			return false;
 	return part.size > 0;
+}
+
+/* Takes the prefixes that say what the first word is; false if there is more than one. */
+static bool take_prefix(struct text_part *rest, struct symbol_query *ret, bool *ret_has_prefix)
+{
+	unsigned n = 0;
+	for (;; n++) {
+		*rest = trimmed(rest->text, rest->size);
+		if (skip_word(rest, "BUILDID:"))
+			ret->by_id = true;
+		else if (!skip_word(rest, "FILE:"))
+			break;
+	}
+	*ret_has_prefix = n > 0;
+	return n <= 1;
+}
+
+/* Takes the next word, which may be quoted. False if there is none, or if the quotation does not end. */
+static bool take_word(struct text_part *rest, struct text_part *ret)
+{
+	char quote = rest->size && (*rest->text == '"' || *rest->text == '\'') ? *rest->text : 0;
+	if (quote)
+		*rest = after(*rest, 1);
+	const char *end = rest->size ? memchr(rest->text, quote ? quote : ' ', rest->size) : NULL;
+	if (quote && !end)
+		return false;
+	*ret = (struct text_part){rest->text, end ? (size_t)(end - rest->text) : rest->size};
+	*rest = after(*rest, ret->size + (end != NULL));
+	return ret->size > 0;
+}
+
+/* Takes the file or build ID of the line: NULL, or what is wrong. */
+static const char *take_module(const struct symbolizer_options *options, struct text_part *rest,
+			       struct symbol_query *ret)
+{
+	bool has_prefix, is_given = options->object || options->build_id;
+	if (!take_prefix(rest, ret, &has_prefix))
+		return "duplicate input file specification prefix";
+	if (has_prefix && !rest->size)
+		return ret->by_id ? "must be followed by a hash" : "must be followed by an input file";
+	if (has_prefix && is_given)
+		return "input file has already been specified";
+	if (!is_given && !take_word(rest, &ret->module))
+		return has_prefix ? "unbalanced quotes in input file name"
+				  : "no input filename has been specified";
+	return ret->by_id && !is_hex(ret->module) ? "wrong format of build-id" : NULL;
 }
 
 /* "main", "main+0x10"; what follows the "+" is part of the name unless it is a number. */
@@ -210,13 +237,9 @@ static void parse_llvm(const struct symbolizer_options *options, const char *lin
 		return;
 	}
 	ret->kind = take_kind(&rest);
-	if (!options->object && !options->build_id &&
-	    (!take_module(&rest, ret) || (!ret->module.size && !ret->by_id))) {
-		invalid(ret, "no input filename has been specified");
-		return;
-	}
-	if (ret->by_id && !is_hex(ret->module)) {
-		invalid(ret, "wrong format of build-id");
+	const char *why = take_module(options, &rest, ret);
+	if (why) {
+		invalid(ret, why);
 		return;
 	}
 	rest = trimmed(rest.text, rest.size);

@@ -123,12 +123,19 @@ static int compare(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-int symbol_table_read(struct object_file *object, struct symbol_table *ret)
+uint64_t symbol_address_untagged(uint64_t addr)
+{
+	return (uint64_t)((int64_t)(addr << 8) >> 8);
+}
+
+int symbol_table_read(struct object_file *object, bool tagged, struct symbol_table *ret)
 {
 	struct symbol_walk walk;
 	if (!begin_walk(&walk, object))
 		return 0;
 	while (next_symbol(&walk)) {
+		if (!tagged)
+			walk.symbol.addr = symbol_address_untagged(walk.symbol.addr);
 		walk.symbol.is_alone = !walk.has_later_file;
 		walk.symbol.is_data = walk.type == STT_OBJECT;
 		walk.symbol.index = ret->list.n;

@@ -24,8 +24,14 @@ struct symbol_table {
 	VEC(struct object_symbol) list;
 };
 
-/* Reads .symtab of @object, or .dynsym without one; other formats than ELF have none here. 0 or -ENOMEM. */
-int symbol_table_read(struct object_file *object, struct symbol_table *ret);
+/*
+ * Reads .symtab of @object, or .dynsym without one; other formats than ELF have none here. @tagged: addresses
+ * keep what they have in their first byte. 0 or -ENOMEM.
+ */
+int symbol_table_read(struct object_file *object, bool tagged, struct symbol_table *ret);
+
+/* Without the tag that a pointer may carry in its first byte. */
+uint64_t symbol_address_untagged(uint64_t addr);
 
 /* The symbol that has @addr, or the last before it that tells no size; or NULL. */
 const struct object_symbol *symbol_table_at(const struct symbol_table *table, uint64_t addr);

@@ -47,11 +47,13 @@ enum symbolizer_dialect symbolizer_dialect_of(const char *name)
 static void print_error(const struct symbolizer *symbolizer, const char *line, size_t size)
 {
 	const struct symbol_answer *answer = &symbolizer->answer;
-	struct text_part what = answer->query->module;
+	struct text_buf what = {0};
 	if (answer->query->kind == QUERY_INVALID)
-		what = (struct text_part){line, size};
-	say(stderr, "%s: error: '%.*s': %s", symbolizer->options.program, (int)what.size, what.text,
-	    answer->error);
+		text_bytes(&what, line, size);
+	else
+		answer_module_append(&what, answer->query, ESCAPE_TEXT);
+	say(stderr, "%s: error: '%.*s': %s", symbolizer->options.program, (int)what.n, what.v, answer->error);
+	text_deinit(&what);
 }
 
 static void print_answer(struct symbolizer *symbolizer)

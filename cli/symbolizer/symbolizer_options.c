@@ -31,7 +31,7 @@ static int set_number(const struct option_row *row, const char *value, void *to,
 static int set_build_id(const struct option_row *row, const char *value, void *to, struct gsym_diag *diag)
 {
 	if (!value[0] || value[strspn(value, "0123456789abcdefABCDEF")])
-		return diag_set(diag, -EDOM, "a build ID in hexadecimal");
+		return diag_set(diag, -EDOM, "a build ID");
 	return option_string(row, value, to, diag);
 }
 
@@ -151,7 +151,8 @@ const struct option_row symbolizer_rows[] = {
 	{0, "dwp", "FILE", "not done: a DWARF package is found beside its program", NOT_DONE, .groups = LLVM},
 	{0, "dsym-hint", "DIR", "not done: a dSYM is found beside its program", NOT_DONE, .groups = LLVM},
 	{0, "filter-markup", NULL, "not done: use gsym filter", NOT_DONE, .groups = LLVM},
-	{0, "disable-gsym", NULL, "not done: all answers are of GSYM", NOT_DONE, .groups = LLVM},
+	{0, "disable-gsym", NULL, "take no NAME.gsym beside a file or in DIR",
+	 OPTION_FLAG(symbolizer_options, no_gsym_file), .groups = LLVM},
 	{0, "dia", NULL, "not done: for Windows only", NOT_DONE, .groups = LLVM},
 	{0, "cache", "DIR", "directory of converted files (default: that of gsymfs)",
 	 OPTION_STRING(symbolizer_options, cache), .groups = ALL},
@@ -171,22 +172,32 @@ const struct option_synonym symbolizer_synonyms[] = {
 
 /* ---- Texts ---- */
 
+static const char *name_of(const struct symbolizer_options *options)
+{
+	return options->dialect == DIALECT_LLVM ? "llvm-symbolizer" : "llvm-addr2line";
+}
+
 static void print_version(const struct symbolizer_options *options)
 {
-	static const char *const like[] = {[DIALECT_BINUTILS] = "GNU addr2line 2.40",
-					   [DIALECT_LLVM_ADDR2LINE] = "llvm-addr2line 22",
-					   [DIALECT_LLVM] = "llvm-symbolizer 22"};
-	printf("gsym %s, with the options and the output of %s\n", GSYMFS_VERSION, like[options->dialect]);
+	/* Scripts read the number at the end of GNU's line, and that after LLVM's "version". */
+	if (options->dialect == DIALECT_BINUTILS)
+		printf("GNU addr2line (gsym %s) 2.40\n", GSYMFS_VERSION);
+	else
+		printf("%s\ngsym %s, with the options and the output of LLVM version 22\n", name_of(options),
+		       GSYMFS_VERSION);
 }
 
 static void print_help(const struct symbolizer_options *options)
 {
 	static const struct option_look look = {.indent = "  ", .prefix = "    --", .column = 34};
-	printf("Usage: %s [OPTION...] [%s...]\n"
-	       "Prints the functions, files and lines of addresses; without an operand, of those on\n"
+	if (options->dialect == DIALECT_BINUTILS)
+		printf("Usage: %s [OPTION...] [ADDRESS...]\n", options->program);
+	else
+		printf("OVERVIEW: %s\n\nUSAGE: %s [options] addresses...\n\n", name_of(options),
+		       options->program);
+	printf("Prints the functions, files and lines of addresses; without an operand, of those on\n"
 	       "standard input, one a line. Files are converted once; the results are kept in the cache of\n"
-	       "gsymfs.\n\nOptions:\n  @FILE                           read options from FILE\n",
-	       options->program, options->dialect == DIALECT_LLVM ? "[CODE|DATA] FILE ADDRESS" : "ADDRESS");
+	       "gsymfs.\n\nOptions:\n  @FILE                           read options from FILE\n");
 	for (const struct option_row *row = symbolizer_rows; row->name; row++)
 		if (row->groups & options->dialect)
 			option_print(stdout, row, &look);
@@ -226,11 +237,31 @@ static void unknown_option(const struct symbolizer_options *options, const char 
 		complain_of(options, "unknown option", word, size);
 }
 
+/* The words of LLVM's programs. */
+static void report_word_llvm(const struct option_words *words, enum option_event event)
+{
+	const char *word = words->word, *value = strchr(word, '=');
+	struct suggestion meant = suggestion_begin(word + 2, strcspn(word, "=") - 2);
+	if (event == OPTION_LACKS_ARGUMENT) {
+		say(stderr, "error: %s: missing argument", word);
+		return;
+	}
+	if (word[1] == '-')
+		option_suggest(&meant, symbolizer_rows, words->group);
+	if (meant.best)
+		say(stderr, "error: unknown argument '%s', did you mean '--%s%s'?", word, meant.best,
+		    value ? value : "");
+	else
+		say(stderr, "error: unknown argument '%s'", word);
+}
+
 static void report_word(const struct symbolizer_options *options, const struct option_words *words,
 			enum option_event event)
 {
 	const char *word = words->word;
-	if (event == OPTION_LACKS_ARGUMENT)
+	if (words->as_llvm)
+		report_word_llvm(words, event);
+	else if (event == OPTION_LACKS_ARGUMENT)
 		complain_of(options, "missing argument of option", words->row->name,
 			    strlen(words->row->name));
 	else if (event == OPTION_TAKES_NONE)
@@ -245,7 +276,9 @@ static bool set_option(struct symbolizer_options *options, const struct option_w
 {
 	struct gsym_diag diag = {0};
 	int err = option_set(words->row, words->value, options, &diag);
-	if (err)
+	if (err == -EDOM && words->as_llvm)
+		say(stderr, "--%s=: expected %s, but got '%s'", words->row->name, diag.text, words->value);
+	else if (err)
 		say(stderr, "%s: option '--%s': %s%s", options->program, words->row->name,
 		    err == -EDOM ? "expected " : "", diag.text);
 	return !err;
@@ -260,6 +293,7 @@ static void set_defaults(struct symbolizer_options *options)
 	options->names = is_symbolizer ? FUNCTION_NAMES_LINKAGE : FUNCTION_NAMES_NONE;
 	options->demangle = is_symbolizer ? DEMANGLE_SYMBOLIZER : DEMANGLE_OFF;
 	options->inlines = is_symbolizer;
+	options->tagged = options->dialect == DIALECT_LLVM_ADDR2LINE;
 }
 
 enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct symbolizer_options *ret)
@@ -272,17 +306,23 @@ enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct 
 				     .synonyms = symbolizer_synonyms};
 	enum option_event event;
 	set_defaults(ret);
+	bool is_wrong = false;
 	bool asks_for_help = asks_for(&words, 'h'), asks_for_version = asks_for(&words, 'v');
 	while (!asks_for_help && !asks_for_version && (event = option_next(&words)) != OPTION_END) {
 		if (event != OPTION_GIVEN) {
 			report_word(ret, &words, event);
-			return SYMBOLIZER_ERROR;
+			if (!words.as_llvm)
+				return SYMBOLIZER_ERROR;
+			is_wrong = true;
+			continue;
 		}
 		asks_for_help = !words.row->parse && words.row->letter == 'h';
 		asks_for_version = !words.row->parse && words.row->letter == 'v';
 		if (words.row->parse && !set_option(ret, &words))
 			return SYMBOLIZER_ERROR;
 	}
+	if (is_wrong)
+		return SYMBOLIZER_ERROR;
 	if (asks_for_help || asks_for_version) {
 		(asks_for_help ? print_help : print_version)(ret);
 		return SYMBOLIZER_DONE;
@@ -290,7 +330,7 @@ enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct 
 	ret->operands = argv;
 	ret->n_operands = words.n_operands;
 	if (ret->object && ret->build_id) {
-		say(stderr, "%s: options '--build-id' and '--obj' exclude one another", ret->program);
+		say(stderr, "%s: error: cannot specify both --build-id and --obj", ret->program);
 		return SYMBOLIZER_ERROR;
 	}
 	ret->debug_dirs[ret->n_debug_dirs] = DEBUG_DIR_DEFAULT;

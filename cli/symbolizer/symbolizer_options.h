@@ -39,6 +39,7 @@ struct symbolizer_options {
 	enum function_names names;
 	enum demangle_mode demangle;
 	bool addresses, basenames, inlines, pretty, verbose;
+	bool no_gsym_file;   /* GSYM files beside object files are not looked for */
 	bool relative;       /* addresses count from the image base */
 	bool skip_line_zero; /* the nearest line where there is none */
 	bool tagged;         /* addresses of data keep the tag in their first byte */

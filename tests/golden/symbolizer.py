@@ -227,6 +227,11 @@ class Symbolizer(unittest.TestCase):
                 (f"app:{os.uname().machine} {a}", self.stack() + "\n", ""), (f"app {a}\r", self.stack() + "\n", ""),
                 ("", unknown, ""), (" ", unknown, ""), ("app", unknown, "error: 'app': no module offset has been specified"),
                 (f'"app {a}', unknown, "no input filename has been specified"),
+                (f"FILE:FILE:app {a}", unknown, f"error: 'FILE:FILE:app {a}': duplicate input file specification prefix\n"),
+                (f'FILE:"app {a}', unknown, "unbalanced quotes in input file name\n"),
+                ("FILE:", unknown, "error: 'FILE:': must be followed by an input file\n"),
+                ("BUILDID:", unknown, "error: 'BUILDID:': must be followed by a hash\n"),
+                ("BUILDID:abad 1", unknown, "error: 'ABAD': could not find build ID\n"),
                 ("app 1ee0", unknown, "error: 'app 1ee0': expected a number as module offset"),
                 (f"nope {a}", unknown, "error: 'nope': No such file or directory"),
                 (f"app.c {a}", unknown, "error: 'app.c': The file was not recognized as a valid object file"),
@@ -264,21 +269,32 @@ class Symbolizer(unittest.TestCase):
     def test_refused(self):
         for option, words in (("--relativenames", "GSYM does not tell"), ("--dwp=x", "found beside"), ("--dsym-hint=x", "found beside"),
                               ("--filter-markup", "use gsym filter"), ("--debuginfod", "debuginfod=yes"), ("--dia", "Windows"),
-                              ("--disable-gsym", "answers are of GSYM"), ("--output-style=XML", "expected GNU, LLVM or JSON"),
-                              ("--functions=long", "expected none, short or linkage"), ("--adjust-vma=-1", "non-negative integer"),
-                              ("--build-id=xyz", "in hexadecimal"), ("--debug-file-directory=here", "absolute path")):
+                              ("--output-style=XML", "GNU, LLVM or JSON, but got 'XML'\n"),
+                              ("--functions=long", "none, short or linkage, but got 'long'\n"),
+                              ("--adjust-vma=-1", "a non-negative integer, but got '-1'\n"),
+                              ("--build-id=xyz", "a build ID, but got 'xyz'\n"), ("--debug-file-directory=here", "an absolute path")):
             with self.subTest(option=option):
                 self.assertEqual(self.llvm("-e", self.app, option, "0", status=1), "")
-                self.assertIn(f"llvm-symbolizer: option '{option.split('=')[0]}': ", self.err)
+                name = option.split("=")[0]
+                self.assertTrue(self.err.startswith((f"llvm-symbolizer: option '{name}': not done: ", f"{name}=: expected ")), self.err)
                 self.assertIn(words, self.err)
+        self.llvm("-x", "--inline", "--zzzzzzzz", "-e", status=1)
+        self.assertEqual(self.err, "error: unknown argument '-x'\nerror: unknown argument '--inline', did you mean '--inlines'?\n"
+                         "error: unknown argument '--zzzzzzzz'\nerror: -e: missing argument\n")
         self.llvm("--build-id=00", "-e", self.app, status=1)
+        self.assertEqual(self.err, "llvm-symbolizer: error: cannot specify both --build-id and --obj\n")
         self.llvm("-e", "nope", "0", status=1)
         self.assertEqual(self.err, "llvm-symbolizer: error: 'nope': No such file or directory\n")
 
     def test_help(self):
         for name, option in (("addr2line", "--section=NAME"), ("llvm-addr2line-22", "--build-id=ID"), ("llvm-symbolizer", "--build-id=ID")):
             self.assertIn(option, self.run_as(name, "--help"))
-            self.assertRegex(self.run_as(name, "--version"), r"^gsym \S+, with the options and the output of ")
+        for name, first, last in (("addr2line", r"GNU addr2line \(gsym .*\) 2\.40", "2.40"), ("llvm-addr2line-22", "llvm-addr2line", "22"),
+                                  ("llvm-symbolizer", "llvm-symbolizer", "22")):
+            lines = self.run_as(name, "--version").splitlines()
+            self.assertRegex(lines[0], f"^{first}$")
+            self.assertEqual(lines[-1].split()[-1], last)
+        self.assertTrue(self.llvm("-h").startswith("OVERVIEW: llvm-symbolizer\n\nUSAGE: "))
         self.assertEqual(self.gnu("-H"), self.gnu("-h"))
         self.assertEqual(self.gnu("-V"), self.gnu("-v"))
 
@@ -385,6 +401,19 @@ class Symbolizer(unittest.TestCase):
         must(gsym, "convert", "--quiet", self.second, "-o", self.at("gsyms", "app.gsym"))
         self.assertIn("\ntwice\n", self.llvm("-e", self.at("gsyms", "app.gsym"), hex(self.second_addr)))
         self.assertIn("\ntwice\n", self.llvm(f"--gsym-file-directory={self.at('gsyms')}", "-e", "app", hex(self.second_addr)))
+
+    def test_gsym_beside(self):
+        """NAME.gsym beside NAME is what is answered from, unless it is not wanted; GNU's program knows none."""
+        shutil.copy(self.second, self.at("beside"))
+        must(gsym, "convert", self.app, "-o", self.at("beside.gsym"))
+        a = hex(self.addr)
+        for program, options, wanted in (("llvm-symbolizer", [], self.stack() + "\n"), ("llvm-addr2line-22", ["-fi"], self.stack(""))):
+            self.assertEqual(self.run_as(program, *options, "-e", "beside", a), wanted)
+            self.assertIn("twice\n", self.run_as(program, *options, "--disable-gsym", "-e", "beside", hex(self.second_addr)))
+            self.assertIn("twice\n", self.run_as(program, *options, "--obj=beside", "--disable-gsym", text=hex(self.second_addr) + "\n"))
+        self.assertIn("second.c:2\n", self.gnu("-e", "beside", hex(self.second_addr)))
+        os.unlink(self.at("beside"))
+        self.llvm("-e", "beside", a, status=1)
 
     def test_colon_in_a_name(self):
         """FILE:ARCH is tried only where no file is called so."""

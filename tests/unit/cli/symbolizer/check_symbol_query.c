@@ -147,10 +147,12 @@ static const struct line llvm_lines[] = {
 	{"FRAME", "invalid of FRAME: no module offset has been specified"},
 	{"CODE DATA 0x10", "code of DATA at 10"},
 	{"FILE:a.o 0x10", "code of a.o at 10"},
-	{"FILE: 0x10", "invalid: no input filename has been specified"},
-	{"FILE:", "invalid: no input filename has been specified"},
-	{"BUILDID:", "invalid: wrong format of build-id"},
-	{"BUILDID:\"0a", "invalid: no input filename has been specified"},
+	{"FILE: 0x10", "invalid of 0x10: no module offset has been specified"},
+	{"FILE:", "invalid: must be followed by an input file"},
+	{"FILE:FILE:a 1", "invalid: duplicate input file specification prefix"},
+	{"BUILDID:FILE:a 1", "invalid: duplicate input file specification prefix"},
+	{"BUILDID:", "invalid: must be followed by a hash"},
+	{"BUILDID:\"0a", "invalid: unbalanced quotes in input file name"},
 	{"BUILDID:g0 0x10", "invalid: wrong format of build-id"},
 	{"BUILDID:a 0x10", "code of id a at 10"},
 	{"a.o 9x", "invalid of a.o: expected a number as module offset"},
@@ -180,6 +182,8 @@ static const struct line object_lines[] = {
 	{" ", "invalid"},
 	{"1x", "invalid of o.so: expected a number as module offset"},
 	{"CODE", "symbol CODE of o.so"},
+	{"BUILDID:0a 0x10", "invalid: input file has already been specified"},
+	{"FILE:", "invalid of o.so: must be followed by an input file"},
 };
 
 static const struct line build_id_lines[] = {
