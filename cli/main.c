@@ -22,7 +22,8 @@
  *   inspect/cmd_statistics.c   counts its bytes
  *   store/cmd_store.c          a store that several hosts share: keygen, get, put, list, verify, prune
  *   worker/cmd_worker.c        the sandboxed process that converts for a client: work/sandbox drops
- *                              privileges; debuginfod_client.c obtains files from servers
+ *                              privileges; debuginfod_client.c obtains files from servers, swift_worker.c
+ *                              demangles Swift's names
  *   command/message.c          standard error, standard output
  *
  * To add a command: a file with a struct command, its declaration in command/commands.h, a row below, a
@@ -33,6 +34,7 @@
 #include "cli/symbolizer/symbolizer.h"
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
+#include "work/swift/swift_names.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -131,6 +133,7 @@ int main(int argc, char **argv)
 {
 	if (!occupy_standard_descriptors())
 		return STATUS_FAILED; /* there may be nowhere to say so */
+	swift_names_begin("/proc/self/exe", -1);
 	enum symbolizer_dialect dialect = argc ? symbolizer_dialect_of(argv[0]) : 0;
 	if (dialect)
 		return finish_output(symbolizer_main(dialect, argc, argv));

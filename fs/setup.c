@@ -18,6 +18,7 @@
 #include "gsym/base/path.h"
 #include "store/share/share.h"
 #include "work/os/guard.h"
+#include "work/swift/swift_names.h"
 #include "work/worker/child.h"
 #include "fs/answer/answer.h"
 #include "fs/answer/batch_file.h"
@@ -471,6 +472,7 @@ static void setup_tree(struct gsymfs *fs)
 
 void setup_parts(struct gsymfs *fs)
 {
+	swift_names_begin(fs->worker, fs->stop_fd);
 	images_init(&fs->images);
 	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind, &fs->images.readers);
 	setup_converter(fs);
@@ -493,4 +495,5 @@ void setup_undo(struct gsymfs *fs)
 	run_slots_deinit(&fs->slots);
 	zygote_deinit(&fs->zygote);
 	images_deinit(&fs->images);
+	swift_names_end();
 }

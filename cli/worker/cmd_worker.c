@@ -29,6 +29,7 @@
 #include "gsym/base/sanitizer.h"
 #include "store/transfer/store_child.h"
 #include "cli/worker/debuginfod_client.h"
+#include "cli/worker/swift_worker.h"
 #include "work/sandbox/sandbox.h"
 #include "work/types/packed_name.h"
 
@@ -41,6 +42,8 @@ enum {
 
 /* Stands for the name of the file in diagnostics of identification. */
 static const char unnamed[] = "file";
+
+static pid_t client;
 
 /* Copies a diagnosis without the path it begins with: the client knows it. */
 static void copy_text(char *to, size_t size, const char *text, const char *path)
@@ -347,7 +350,7 @@ static int convert_and_report(const struct worker_convert *order)
 }
 
 /* Receives the only order, enters the sandbox as far as it is not in it, converts. */
-static int work_convert(pid_t client, bool is_forked)
+static int convert_once(bool is_forked)
 {
 	union worker_message msg;
 	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_CONVERT)
@@ -368,14 +371,19 @@ static int work_convert(pid_t client, bool is_forked)
 	return convert_and_report(order) ? 1 : 0;
 }
 
-static int work_as_zygote(pid_t client)
+static int work_convert(void)
+{
+	return convert_once(false);
+}
+
+static int work_as_zygote(void)
 {
 	sandbox_enter_common(client);
 	int got = fork_loop_run();
 	if (got != 1)
 		return got ? 1 : 0;
 	sandbox_die_with(client);
-	int status = work_convert(client, true);
+	int status = convert_once(true);
 	if (!SANITIZER)
 		_exit(status); /* without the destructors of libraries, which would copy pages */
 	return status;
@@ -431,7 +439,7 @@ static int identify_and_report(const struct worker_identify *order, int fd)
 	return err;
 }
 
-static int work_scan(pid_t client)
+static int work_scan(void)
 {
 	if (sandbox_limits(IDENTIFY_MEMORY, 0, 0))
 		return 1;
@@ -456,28 +464,36 @@ static bool has_client(void)
 	return getsockopt(WORKER_SOCKET_FD, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
+static const struct worker_mode {
+	const char *name;
+	int (*work)(void);
+} modes[] = {
+	{"convert", work_convert},  {"scan", work_scan},   {"fetch", work_fetch},
+	{"zygote", work_as_zygote}, {"store", work_store}, {"swift", work_swift},
+};
+
+static const struct worker_mode *find_mode(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+		if (strcmp(name, modes[i].name) == 0)
+			return &modes[i];
+	return NULL;
+}
+
 static int run_worker(int argc, char **argv)
 {
-	bool convert = argc == 3 && strcmp(argv[1], "convert") == 0;
-	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
-	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
-	bool zygote = argc == 3 && strcmp(argv[1], "zygote") == 0;
-	bool store = argc == 3 && strcmp(argv[1], "store") == 0;
-	if (!(convert || scan || fetch || zygote || store) || !has_client()) {
+	const struct worker_mode *mode = argc == 3 ? find_mode(argv[1]) : NULL;
+	if (!mode || !has_client()) {
 		complain("worker: internal command; it is started by its clients, such as gsymfs");
 		return STATUS_USAGE;
 	}
-	pid_t client = (pid_t)strtol(argv[2], NULL, 10);
+	client = (pid_t)strtol(argv[2], NULL, 10);
 	sandbox_die_with(client);
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
 		return STATUS_FAILED;
 	compression_prepare();
-	if (zygote)
-		return work_as_zygote(client);
-	if (store)
-		return work_store();
-	return convert ? work_convert(client, false) : scan ? work_scan(client) : work_fetch();
+	return mode->work();
 }
 
 const struct command command_worker = {

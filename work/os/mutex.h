@@ -59,6 +59,7 @@ enum lock_rank {
 	LOCK_SKIPPED,    /* fs/scan: files that hold no known image */
 	LOCK_ACCOUNT,    /* fs/answer: memory charged to users */
 	LOCK_STORE,      /* store/client: requests; in the process that transfers, those that it serves */
+	LOCK_SWIFT,      /* work/swift: the process for Swift's names, locked by who shows one */
 	LOCK_RANKS,
 };
 

@@ -131,8 +131,7 @@ static int spawn(const struct child_order *order, const int *fds, size_t n, pid_
 	return err;
 }
 
-int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
-		     int *ret_fd)
+int child_wait(const struct child *child, int stop_fd, int64_t deadline_ms)
 {
 	for (;;) {
 		struct pollfd fds[] = {{.fd = child->sock, .events = POLLIN},
@@ -146,8 +145,16 @@ int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms
 		if (n > 0 && fds[1].revents)
 			return -ECANCELED;
 		if (n > 0 && fds[0].revents)
-			break;
+			return 0;
 	}
+}
+
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
+		     int *ret_fd)
+{
+	int err = child_wait(child, stop_fd, deadline_ms);
+	if (err)
+		return err;
 	int got = worker_receive(child->sock, ret, ret_fd);
 	if (got == -EAGAIN)
 		return child_receive_fd(child, stop_fd, deadline_ms, ret, ret_fd); /* spurious readiness */

@@ -25,7 +25,7 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode;     /* "convert", "scan", "fetch", "store" or "zygote" */
+	const char *mode;     /* "convert", "scan", "fetch", "store", "zygote" or "swift" */
 	const int *fds;       /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
 	size_t n_fds;         /* at most 4 */
 	int stop_fd;          /* becomes readable when the daemon ends */
@@ -46,6 +46,9 @@ int child_spawn(const struct child_order *order, struct child *ret, struct gsym_
 
 /* The sockets of a client and its worker: ret[0] is the client's, and does not block. */
 int child_sockets(int ret[2], struct gsym_diag *diag);
+
+/* Waits as child_receive() does, and receives nothing: 0 when there is something to receive. */
+int child_wait(const struct child *child, int stop_fd, int64_t deadline_ms);
 
 /*
  * Waits for a message until @deadline_ms (of monotonic_ms()) or until @stop_fd becomes readable. 1 with a

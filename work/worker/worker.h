@@ -40,9 +40,16 @@
  * each request, in any order and with its serial number, at most one WORKER_BEGUN, and one WORKER_REPLY, also
  * if it was cancelled.
  *
- * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
- * fields have a fixed width. A worker that a hostile file has compromised may send anything: the receiver
- * calls worker_message_check(), after which sizes match, text is terminated and enumerators are known.
+ * swift: demangles Swift's names, until the socket is closed.
+ *   In: the path of the library that does it, then one name at a time, each a packet without terminator of
+ * at most WORKER_NAME_MAX bytes.
+ *   Out: the path again when the library is loaded. For each name its text, WORKER_TEXT_MAX bytes at most, or
+ * the name itself; the worker ends at a name that takes too long.
+ *
+ * A message of the other modes is one packet and one of the structs below, in the byte order and layout of
+ * this machine. All fields have a fixed width. A worker that a hostile file has compromised may send
+ * anything: the receiver calls worker_message_check(), after which sizes match, text is terminated and
+ * enumerators are known.
  */
 #ifndef WORK_WORKER_WORKER_H
 #define WORK_WORKER_WORKER_H
@@ -61,7 +68,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 20,
+	WORKER_PROTOCOL = 21,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -69,6 +76,8 @@ enum {
 	WORKER_STORE_NAME = 256,    /* of an object */
 	WORKER_STORE_ETAG = 128,    /* of its tag */
 	WORKER_STORE_TRANSFERS = 8, /* at once */
+	WORKER_NAME_MAX = 4096,     /* of a name of Swift; the longest of a large program has 847 */
+	WORKER_TEXT_MAX = 16384,
 };
 
 enum worker_type {

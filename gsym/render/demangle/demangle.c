@@ -150,8 +150,28 @@ static bool append_ada(struct text_buf *out, const char *name, struct demangle_j
 	return append_owned(out, ada_demangle, name, job);
 }
 
+static swift_demangler *swift;
+
+void demangle_set_swift(swift_demangler *run)
+{
+	swift = run;
+}
+
+static bool append_swift(struct text_buf *out, const char *name, struct demangle_job *job)
+{
+	size_t start = out->n;
+	if (job->mode == DEMANGLE_GNU || !swift || !swift(out, name))
+		return false;
+	job->too_long = out->n - start > job->max;
+	if (job->too_long)
+		out->n = start;
+	return !job->too_long;
+}
+
 static bool append_demangled(struct text_buf *out, const char *name, struct demangle_job *job)
 {
+	if (demangle_is_swift(name))
+		return append_swift(out, name, job);
 	name += demangle_is_doubled(name, job->mode);
 	if (name[0] == '_' && name[1] == 'Z')
 		return append_rust(out, name, job) || append_cxx(out, name, job);

@@ -5,7 +5,8 @@
  * capital), Microsoft's (?), which are llvm-undname's: "int __cdecl f(int)". C++ is LLVM's where the build
  * has its demangler; what that does not know, or without it all, is libiberty's, rewritten in
  * llvm-symbolizer's style: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is
- * " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
+ * " (.cold)". A stub "_Z1fv@plt" is "f()@plt", as objdump prints it. Swift's ($s, _$s, $S, $e, _T0) stay
+ * mangled unless the program sets a demangler of them (demangle_set_swift()).
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_H
@@ -54,6 +55,15 @@ static inline bool demangle_is_ocaml(const char *name)
 	       name[4] <= 'Z';
 }
 
+/* What names of Swift since version 4 begin with. */
+static inline bool demangle_is_swift(const char *name)
+{
+	if (name[0] == '_' && name[1] == 'T')
+		return name[2] == '0';
+	name += *name == '_';
+	return name[0] == '$' && (name[1] == 's' || name[1] == 'S' || name[1] == 'e');
+}
+
 /* Whether @name looks mangled. Most names of most images do not, and need no second look. */
 static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
@@ -63,6 +73,8 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
 		if (name[0] == 'c')
 			return mode != DEMANGLE_GNU && demangle_is_ocaml(name);
+		if (demangle_is_swift(name))
+			return mode != DEMANGLE_GNU;
 		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' ||
 					  demangle_is_block(name) || demangle_is_doubled(name, mode));
 	}
@@ -94,6 +106,12 @@ bool demangle_append_short(struct text_buf *out, const char *name, enum demangle
  * that have none, and of clones ("_Z4workv.cold").
  */
 bool demangle_append_bare(struct text_buf *out, const char *name, size_t max);
+
+/* Appends what Swift's name @name is, or nothing, and returns false. By any thread. */
+typedef bool swift_demangler(struct text_buf *out, const char *name);
+
+/* Sets what demangles Swift's names, before other threads start; NULL, as at first, leaves them mangled. */
+void demangle_set_swift(swift_demangler *run);
 
 /* What demangles in this build: "LLVM 22.1.8 and libiberty". */
 const char *demangle_libraries(void);
