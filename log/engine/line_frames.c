@@ -8,9 +8,9 @@
 #include <errno.h>
 
 static const struct log_format *const formats[] = {
-	&format_markup, &format_apple,    &format_android, &format_numbered, &format_minidump,
-	&format_kernel, &format_perf,     &format_ksym,    &format_plain,    &format_windows,
-	&format_offset, &format_absolute, &format_address,
+	&format_markup, &format_apple,  &format_android,  &format_numbered, &format_minidump,
+	&format_kernel, &format_perf,   &format_ksym,     &format_plain,    &format_windows,
+	&format_shape,  &format_offset, &format_absolute, &format_address,
 };
 
 int filter_flush(struct filter *f, struct text_buf *out)

@@ -161,7 +161,7 @@ static bool parse_address(const struct log_context *context, struct text_scan li
 static const char *next_candidate(const struct log_context *context, struct text_scan s)
 {
 	if (!context->has_places) { /* nothing but a placeholder tells an address from a number */
-		const char *marked = find_text(s.at, s.end, "0x");
+		const char *marked = find_hex(s.at, s.end);
 		return marked ? marked : s.end;
 	}
 	while (s.at < s.end && hex_value(*s.at) < 0)

@@ -7,6 +7,10 @@
  *
  *	  native: pc 000000000001a1cc  /system/lib64/libexample.so (work(int)+12)
  *
+ * or, of OpenHarmony,
+ *
+ *	#01 pc 000000000001a1cc /system/lib64/libexample.so(work(int)+12)(0123...)
+ *
  * Addresses are link-time addresses; those of callers were moved back into the call.
  */
 #include "log/line/log_format.h"
@@ -23,6 +27,19 @@ static const char *end_of_path(struct text_scan s)
 			return p;
 	}
 	return s.end;
+}
+
+/* OpenHarmony: "(work(int)+12)(0123...)" or "(0123...)" right after the path. Returns where the id begins. */
+static const char *find_attached(struct text_scan s, struct filter_module *module, const char **ret_path_end)
+{
+	const char *open = memchr(s.at, '(', scan_left(&s)), *id = s.end - 1;
+	while (id > s.at && id[-1] != '(')
+		id--;
+	if (!open || s.end[-1] != ')' || id <= open || s.end - 1 - id < ID_DIGITS_MIN ||
+	    !module_set_id(module, id, s.end - 1))
+		return NULL;
+	*ret_path_end = open;
+	return id - 1;
 }
 
 /* "#01 " or "native: " before the address. */
@@ -55,11 +72,12 @@ static bool parse_android(struct text_scan line, const char *at, struct log_fram
 	if (!scan_digits(&s, ADDRESS_DIGITS_MIN, &ret->address) || !scan_blanks(&s) || s.at == s.end)
 		return false;
 	const char *path_end = end_of_path(s), *id = find_text(path_end, line.end, " (BuildId: ");
+	const char *attached = path_end == s.end ? find_attached(s, &ret->module, &path_end) : NULL;
 	module_set_name(&ret->module, s.at, path_end);
 	ret->kind = ret->number || !ret->has_number ? PC_ADJUSTED : PC_EXACT;
 	ret->silent = has_source_position(scan_from(path_end, line.end));
 	ret->from = (uint32_t)(path_end - line.at);
-	ret->to = (uint32_t)((id ? id : line.end) - line.at);
+	ret->to = (uint32_t)((id ? id : attached ? attached : line.end) - line.at);
 	if (id) {
 		const char *digits = id + strlen(" (BuildId: "), *close = find_text(digits, line.end, ")");
 		return close && module_set_id(&ret->module, digits, close);

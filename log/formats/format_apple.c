@@ -100,17 +100,6 @@ static bool parse_image(struct text_scan line, struct log_module *ret)
 	return true;
 }
 
-/* The next word, which ends at a blank. False at the end. */
-static bool scan_word(struct text_scan *s, struct text_scan *ret)
-{
-	scan_blanks(s);
-	const char *from = s->at;
-	while (s->at < s->end && !is_blank(*s->at))
-		s->at++;
-	*ret = scan_from(from, s->at);
-	return s->at > from;
-}
-
 /* Digits, perhaps with "0x". */
 static bool is_address(struct text_scan word)
 {
@@ -126,9 +115,9 @@ static bool is_like_frame(struct text_scan s)
 {
 	struct text_scan word;
 	uint64_t number;
-	if (!scan_decimal(&s, &number) || !scan_blanks(&s) || !scan_word(&s, &word))
+	if (!scan_decimal(&s, &number) || !scan_blanks(&s) || !scan_token(&s, &word))
 		return false;
-	while (scan_word(&s, &word))
+	while (scan_token(&s, &word))
 		if (is_address(word))
 			return true;
 	return false;
@@ -158,7 +147,7 @@ enum apple_line apple_line_kind(struct text_scan line)
 		return APPLE_FRAME;
 	if (parse_image(line, &image))
 		return APPLE_IMAGE;
-	return find_text(s.at, s.end, "Backtrace") ? APPLE_THREAD : APPLE_OTHER;
+	return find_rare(s.at, s.end, "Backtrace") ? APPLE_THREAD : APPLE_OTHER;
 }
 
 /* ---- Lists of addresses ---- */

@@ -140,6 +140,12 @@ static void parse_module(struct text_scan *s, struct filter_module *module)
 		module_set_id(module, id, close);
 }
 
+/* " [/opt/example]", as SystemTap writes. */
+static bool is_of_program(struct text_scan s)
+{
+	return scan_lit(&s, " [/");
+}
+
 /* The symbol that ends before "+0x" at @plus. */
 static bool parse_kernel(const struct log_context *context, struct text_scan line, const char *plus,
 			 struct log_frame *ret)
@@ -164,6 +170,8 @@ static bool parse_kernel(const struct log_context *context, struct text_scan lin
 	ret->kind = !ret->address || ret->head ? PC_EXACT : PC_RETURN;
 	ret->apart = role == ROLE_APART || is_unreliable(line.at, symbol, s);
 	ret->thread = parse_thread(scan_from(line.at, symbol));
+	if (is_of_program(s))
+		return false;
 	parse_module(&s, &ret->module);
 	return true;
 }
@@ -172,8 +180,8 @@ static size_t find_kernel(const struct log_context *context, struct text_scan li
 			  struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
-	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_text(p, line.end, "+0x")); p += 3)
-		n += parse_kernel(context, line, p, &ret[n]);
+	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_hex(p, line.end)); p += 2)
+		n += p > line.at && p[-1] == '+' && parse_kernel(context, line, p - 1, &ret[n]);
 	return n;
 }
 
@@ -256,7 +264,7 @@ static int note_kernel(struct log_context *context, struct text_scan line)
 			note_offset(context, scan_from(p + 1, line.end));
 	}
 	static const char version[] = "Linux version ";
-	const char *booted = find_text(line.at, line.end, version);
+	const char *booted = find_rare(line.at, line.end, version);
 	if (booted)
 		note_boot(context, scan_from(booted + strlen(version), line.end));
 	return 0;

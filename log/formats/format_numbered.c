@@ -148,7 +148,7 @@ static bool frame(const struct log_context *context, struct text_scan line, cons
 static bool summary(struct text_scan line, struct log_frame *ret)
 {
 	struct module_offset place;
-	const char *at = find_text(line.at, line.end, "SUMMARY: ");
+	const char *at = find_rare(line.at, line.end, "SUMMARY: ");
 	if (!at || !parse_place(scan_from(at, line.end), &place) || place.spaced)
 		return false;
 	struct text_scan after = scan_from(place.close, line.end);

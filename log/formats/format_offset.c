@@ -3,6 +3,7 @@
  *
  *	./example(+0x11cc)[0x5581f7f2a1cc]                     backtrace_symbols() of glibc, strace -k
  *	./example(ns::work(int)+0x12) [0x5581f7f2a1cc]         the same with a symbol
+ *	./example *:6379(+0x11cc)[0x5581f7f2a1cc]              the same of a server that has set its title
  *	#1  0x00005581f7f2a1cc ... [BUILDID]@0x5581f7f29000+0x11cc     eu-stack -b
  *	example[4711]: segfault at 0 ip .. sp .. error 4 in libexample.so[11cc,7f51c0000000+1000]    Linux
  *	                   ... ip 00007f51c00011cc sp .. error 4 in libexample.so[7f51c0000000+1000]
@@ -42,27 +43,6 @@ static bool is_in(char c, const char *set)
 	return *set;
 }
 
-/* Bytes of a module's name or path without blanks. */
-static bool is_name(char c)
-{
-	static const bool no_name[UINT8_MAX + 1] = {
-		['('] = true, [')'] = true, ['['] = true,  [']'] = true, ['{'] = true,
-		['}'] = true, ['<'] = true, ['>'] = true,  ['|'] = true, [','] = true,
-		[';'] = true, ['='] = true, [':'] = true,  ['`'] = true, ['"'] = true,
-		['!'] = true, ['*'] = true, ['\''] = true, ['?'] = true, [0x7f] = true,
-	};
-	return (unsigned char)c > ' ' && !no_name[(unsigned char)c];
-}
-
-/* The beginning of the name that ends at @to. */
-static const char *name_before(const char *line, const char *to)
-{
-	const char *from = to;
-	while (from > line && to - from < FILTER_NAME_SIZE && is_name(from[-1]))
-		from--;
-	return after_colour(line, from, to);
-}
-
 /* The nearest of @open before @to without any of @stops between, or NULL. */
 static const char *open_before(const char *line, const char *to, char open, const char *stops)
 {
@@ -72,23 +52,10 @@ static const char *open_before(const char *line, const char *to, char open, cons
 	return p > line && p[-1] == open ? p - 1 : NULL;
 }
 
-/* Sets the module from text that is an id, or a name: of what the log says of it, the id, too. */
 static bool set_module(const struct log_context *context, const char *from, const char *to,
 		       struct log_frame *ret)
 {
-	if (from >= to || (to - from > 1 && from[0] == '0' && from[1] == 'x'))
-		return false;
-	bool angled = to - from > 2 && *from == '<' && to[-1] == '>';
-	if (angled || to - from >= ID_DIGITS_MIN) {
-		if (module_set_id(&ret->module, from + angled, to - angled))
-			return true;
-	}
-	const struct log_module *known = modules_by_name(&context->named, from, to);
-	if (known)
-		ret->module = known->is;
-	else
-		module_set_name(&ret->module, from, to);
-	return !angled;
+	return module_set(context, from, to, &ret->module);
 }
 
 static bool ends_with(const char *line, const char *to, const char *text)
@@ -129,14 +96,42 @@ static const char *unclosed_before(const char *line, const char *to)
 	return NULL;
 }
 
+/* "127.0.0.1:6379", "*:6379": the address that a server listens at. */
+static bool is_listener(struct text_scan word)
+{
+	const char *colon = memrchr(word.at, ':', scan_left(&word));
+	struct text_scan port = scan_from(colon ? colon + 1 : word.end, word.end);
+	uint64_t number;
+	return colon > word.at && scan_decimal(&port, &number) && port.at == port.end;
+}
+
+/*
+ * The program, if the text before @open is a title that it gave itself: "postgres: user db [local] SELECT",
+ * "./valkey-server *:6379 [cluster]". Else the name before @open.
+ */
+static struct text_scan program_before(const char *line, const char *open)
+{
+	struct text_scan s = scan_from(line, open), first, second;
+	const struct text_scan name = scan_from(module_name_before(line, open), open);
+	if (memchr(name.at, '/', scan_left(&name)) || !scan_token(&s, &first) || !scan_token(&s, &second) ||
+	    is_digit(*first.at) || (*first.at >= 'A' && *first.at <= 'Z'))
+		return name;
+	bool has_colon = first.end[-1] == ':';
+	bool more = second.end < open; /* "log: example(" has a program after the colon */
+	if (has_colon ? !more && name.at < open : !is_listener(second))
+		return name;
+	return scan_from(first.at, first.end - has_colon);
+}
+
 /* "example(+0x11cc)[0x5581f7f2a1cc]", "example(ns::work(int)+0x12) [0x5581f7f2a1cc]". */
 static bool glibc(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
 	struct text_scan s = site->after;
 	const char *open = unclosed_before(site->line.at, site->plus);
-	if (!open || site->spaced || site->decimal || !scan_lit(&s, ")") ||
-	    !scan_bracketed(&s, &ret->shown) ||
-	    !set_module(context, name_before(site->line.at, open), open, ret))
+	if (!open || site->spaced || site->decimal || !scan_lit(&s, ")") || !scan_bracketed(&s, &ret->shown))
+		return false;
+	const struct text_scan program = program_before(site->line.at, open);
+	if (!set_module(context, program.at, program.end, ret))
 		return false;
 	ret->space = open + 1 == site->plus ? FRAME_LINK : FRAME_NAME;
 	ret->module.needs_shown = ret->space == FRAME_NAME; /* also for symbols with a version */
@@ -154,7 +149,7 @@ static bool wine(const struct log_context *context, const struct site *site, str
 	if (site->spaced || site->decimal || site->plus - line < 6 || site->plus[-1] != '(' || *to != ' ' ||
 	    !scan_lit(&s, ")"))
 		return false;
-	from = name_before(line, to);
+	from = module_name_before(line, to);
 	ret->first_exact = true;
 	if (!ends_with(line, from, " in ") || !set_module(context, from, to, ret))
 		return false;
@@ -165,14 +160,14 @@ static bool wine(const struct log_context *context, const struct site *site, str
 /* "work+0x12(a=1) in example (0x0032fe98)". */
 static bool wine_symbol(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
-	const char *line = site->line.at, *from = name_before(line, site->plus), *to;
+	const char *line = site->line.at, *from = module_name_before(line, site->plus), *to;
 	const char *in = find_text(site->after.at, site->line.end, " in ");
 	struct text_scan s = scan_from(in ? in + strlen(" in ") : site->line.end, site->line.end);
 	if (site->spaced || site->decimal || !in || from == site->plus || from - line < 4 ||
 	    from[-1] != ' ' || site->plus - from >= FILTER_SYMBOL_SIZE ||
 	    has_source_position(scan_from(site->after.at, in)))
 		return false;
-	for (to = s.at; to < s.end && is_name(*to);)
+	for (to = s.at; to < s.end && is_module_name(*to);)
 		to++;
 	s.at = to;
 	if (!scan_lit(&s, " (0x") || !set_module(context, in + strlen(" in "), to, ret))
@@ -224,7 +219,7 @@ static bool in_brackets(const struct log_context *context, const struct site *si
 /* "[BUILDID]@0x5581f7f29000+0x11cc": return addresses are moved back into the call. */
 static bool at_load_address(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
-	const char *line = site->line.at, *from = name_before(line, site->plus);
+	const char *line = site->line.at, *from = module_name_before(line, site->plus);
 	const char *close = from - 1, *open;
 	struct text_scan s = scan_from(from, site->plus);
 	uint64_t load;
@@ -240,7 +235,7 @@ static bool at_load_address(const struct log_context *context, const struct site
 static bool sample(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
 	static const char words[] = "  load address ";
-	const char *line = site->line.at, *from = name_before(line, site->before);
+	const char *line = site->line.at, *from = module_name_before(line, site->before);
 	uint64_t memory;
 	struct text_scan s = scan_from(from, site->before);
 	uint64_t load;
@@ -306,7 +301,7 @@ static bool with_symbol(const struct log_context *context, const struct site *si
 	const char *symbol = open ? open + 1 : site->before;
 	if (!is_function(symbol, site->before))
 		return false;
-	const char *from = name_before(site->line.at, open);
+	const char *from = module_name_before(site->line.at, open);
 	if (!set_module(context, from, open, ret))
 		return false;
 	ret->space = FRAME_NAME;
@@ -326,7 +321,7 @@ static bool with_symbol(const struct log_context *context, const struct site *si
 static bool numbered(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
 	struct text_scan rest = site->after;
-	const char *from = name_before(site->line.at, site->before);
+	const char *from = module_name_before(site->line.at, site->before);
 	scan_blanks(&rest);
 	return site->spaced && !site->decimal && parse_first_number(site, from, ret) && rest.at == rest.end &&
 	       set_module(context, from, site->before, ret) && place(site, site->after.at, ret);
@@ -346,7 +341,7 @@ static bool is_part(const char *name, size_t size)
 /* A word without '/' and '.' may be anything, for example a function. */
 static bool alone(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
-	const char *from = name_before(site->line.at, site->plus);
+	const char *from = module_name_before(site->line.at, site->plus);
 	size_t size = (size_t)(site->plus - from);
 	if (site->spaced || site->decimal || !set_module(context, from, site->plus, ret))
 		return false;
@@ -402,7 +397,7 @@ static bool segfault(const struct log_context *context, struct text_scan line, c
 	if (!open || !scan_digits(&after, 1, &size) || !scan_lit(&after, "]") ||
 	    !scan_mapping(line, scan_from(open + 1, plus), size, ret))
 		return false;
-	const char *from = name_before(line.at, open);
+	const char *from = module_name_before(line.at, open);
 	if (!ends_with(line.at, from, " in ") || !set_module(context, from, open, ret))
 		return false;
 	ret->kind = PC_EXACT;

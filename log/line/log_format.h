@@ -177,7 +177,7 @@ struct log_format {
 
 extern const struct log_format format_absolute, format_address, format_android, format_apple, format_kernel,
 	format_ksym, format_markup, format_minidump, format_numbered, format_offset, format_perf,
-	format_plain, format_windows;
+	format_plain, format_shape, format_windows;
 
 /* ---- What a line says of the function, besides an offset in the module: log_claim.c ---- */
 
@@ -207,6 +207,17 @@ bool address_form(uint64_t address, unsigned i, uint64_t *ret);
  */
 bool module_set_id(struct filter_module *module, const char *from, const char *to);
 void module_set_name(struct filter_module *module, const char *from, const char *to);
+
+/* Sets the module from text that is an id, or a name: of what the log says of it, the id, too. False if it
+ * is neither. */
+bool module_set(const struct log_context *context, const char *from, const char *to,
+		struct filter_module *module);
+
+/* Whether a byte may be of a module's name or path, if that has no blanks. */
+bool is_module_name(char c);
+
+/* The beginning of the module's name that ends at @to; @to if there is none. */
+const char *module_name_before(const char *line, const char *to);
 
 /* The kernel, as far as the log has identified it. */
 void set_kernel_module(const struct log_context *context, struct filter_module *ret);

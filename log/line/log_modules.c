@@ -55,6 +55,43 @@ void module_set_name(struct filter_module *module, const char *from, const char 
 	module->name[size] = 0;
 }
 
+bool module_set(const struct log_context *context, const char *from, const char *to,
+		struct filter_module *module)
+{
+	if (from >= to || (to - from > 1 && from[0] == '0' && from[1] == 'x'))
+		return false;
+	bool angled = to - from > 2 && *from == '<' && to[-1] == '>';
+	if (angled || to - from >= ID_DIGITS_MIN) {
+		if (module_set_id(module, from + angled, to - angled))
+			return true;
+	}
+	const struct log_module *known = modules_by_name(&context->named, from, to);
+	if (known)
+		*module = known->is;
+	else
+		module_set_name(module, from, to);
+	return !angled;
+}
+
+bool is_module_name(char c)
+{
+	static const bool no_name[UINT8_MAX + 1] = {
+		['('] = true, [')'] = true, ['['] = true,  [']'] = true, ['{'] = true,
+		['}'] = true, ['<'] = true, ['>'] = true,  ['|'] = true, [','] = true,
+		[';'] = true, ['='] = true, [':'] = true,  ['`'] = true, ['"'] = true,
+		['!'] = true, ['*'] = true, ['\''] = true, ['?'] = true, [0x7f] = true,
+	};
+	return (unsigned char)c > ' ' && !no_name[(unsigned char)c];
+}
+
+const char *module_name_before(const char *line, const char *to)
+{
+	const char *from = to;
+	while (from > line && to - from < FILTER_NAME_SIZE && is_module_name(from[-1]))
+		from--;
+	return after_colour(line, from, to);
+}
+
 void set_kernel_module(const struct log_context *context, struct filter_module *ret)
 {
 	*ret = context->kernel;

@@ -45,6 +45,17 @@ static inline size_t scan_blanks(struct text_scan *s)
 	return (size_t)(s->at - from);
 }
 
+/* The next word, which ends at a blank. False at the end. */
+static inline bool scan_token(struct text_scan *s, struct text_scan *ret)
+{
+	scan_blanks(s);
+	const char *from = s->at;
+	while (s->at < s->end && !is_blank(*s->at))
+		s->at++;
+	*ret = scan_from(from, s->at);
+	return s->at > from;
+}
+
 /* Bytes of identifiers: letters, digits, '_' and all but ASCII. */
 static inline bool is_word(char c)
 {
@@ -115,6 +126,27 @@ static inline const char *after_colour(const char *begin, const char *from, cons
 static inline const char *find_text(const char *from, const char *end, const char *text)
 {
 	return from && from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
+}
+
+/* The same, faster for a text that begins with a byte that most lines do not have. */
+static inline const char *find_rare(const char *from, const char *end, const char *text)
+{
+	struct text_scan s = scan_from(from, end);
+	for (; s.at < end && (s.at = memchr(s.at, *text, (size_t)(end - s.at))); s.at++) {
+		struct text_scan t = s;
+		if (scan_bytes(&t, text, strlen(text)))
+			return s.at;
+	}
+	return NULL;
+}
+
+/* The first "0x" at or after @from, or NULL. Faster than find_text(). */
+static inline const char *find_hex(const char *from, const char *end)
+{
+	for (const char *p = from; p < end && (p = memchr(p, 'x', (size_t)(end - p))); p++)
+		if (p > from && p[-1] == '0')
+			return p - 1;
+	return NULL;
 }
 
 #endif

@@ -32,6 +32,15 @@ TEST(glibc)
 			"app[0x1004]\nx[0x1004]\n");
 	check_log("INFO main.cc:12] ./app(+0x1004)[0x1]\n",
 		  "INFO main.cc:12] ./app(+0x1004)[0x1]" ALPHA5 "\n");
+	/* Titles that servers give themselves, and lines that look like them. */
+	check_log("app: user db [local] SELECT(+0x1010) [0x1]\n\tapp: checkpointer (+0x1010) [0x1]\n"
+		  "./app *:6379(+0x1010)[0x1]\napp 127.0.0.1:6379 [cluster](+0x1010)[0x1]\n"
+		  "x: app(+0x1010)[0x1]\nERROR: x in app(+0x1010)[0x1]\n12:00: x in app(+0x1010)[0x1]\n",
+		  "app: user db [local] SELECT(+0x1010) [0x1]" BETA
+		  "\n\tapp: checkpointer (+0x1010) [0x1]" BETA "\n./app *:6379(+0x1010)[0x1]" BETA
+		  "\napp 127.0.0.1:6379 [cluster](+0x1010)[0x1]" BETA "\nx: app(+0x1010)[0x1]" BETA
+		  "\nERROR: x in app(+0x1010)[0x1]" BETA "\n12:00: x in app(+0x1010)[0x1]" BETA "\n");
+	check_unchanged("x *:a(+0x1010)[0x1]\nx y(+0x1010)[0x1]\nx :1(+0x1010)[0x1]\n");
 }
 
 TEST(strace)

@@ -251,6 +251,8 @@ char *everything(size_t *ret_size)
 			   "  #01 pc 0000000000001009  /system/lib64/x.so (BuildId: " ID ")\n"
 			   "Module libx.so.1 with build-id " ID
 			   "\n#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
+			   "frame #0: alpha + 0x10 (0x55c8ec9c4010 in /opt/app)\n#01: ???[/opt/app +0x10]\n"
+			   "/opt/app *:6379(+0x1010)[0x55c8ec9c4010]\n 1: 0x1010 x [app]\n"
 			   "./app(+0x1010)[0x55c8ec9c4010]\n./app(alpha+0x10) [0x55c8ec9c4010]\n"
 			   " > /opt/app(alpha+0x10) [0x1010]\n > /opt/app() [0x10]\n/opt/app[0x1010]\n"
 			   "error 4 in app[10,7f51c0000000+1000]\nC  [app+0x10]\nC  [app+0x10] f.c:1\n"

@@ -6,7 +6,7 @@
 
 #define ID "0102030405060708090a0b0c0d0e0f10" /* of the module that a log has declared before */
 
-enum { N_LOG_LINES = 13 }; /* formats */
+enum { N_LOG_LINES = 14 }; /* formats */
 
 /* A line, and the frames and the rest of what it says, as describe() of check_log_formats.c has it. */
 struct step {
