@@ -80,7 +80,7 @@ int conversion_load_symbols(struct conversion *c);
  */
 int conversion_load_near(struct conversion *c, const range_vec *near, symbol_vec *ret);
 
-/* Loads the sections of the DWARF, without its units. 0 or -ENOMEM. */
+/* Loads the sections of the DWARF, and its units only if details are asked for. 0 or -ENOMEM. */
 int conversion_load_dwarf(struct conversion *c);
 
 /* Opens what the DWARF refers to, or the debug map of a Mach-O binary without any. 0 or -ENOMEM. */
@@ -162,5 +162,13 @@ int fragment_report_none(struct conversion *c);
  * this file.
  */
 int fragment_serve(struct conversion *c);
+
+/* ---- What GSYM does not hold (details.c) ---- */
+
+/*
+ * Answers options->details from the DWARF instead of converting it. Files are open. Never 0: -ECANCELED at
+ * the end; -ENODATA if there is no DWARF; -ENOMEM.
+ */
+int details_serve(struct conversion *c);
 
 #endif

@@ -344,10 +344,12 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (err)
 		return err;
 	const struct direct_source *direct = find_direct_source(c);
-	if (direct && serves_fragments(o))
+	if (direct && (serves_fragments(o) || o->details))
 		return diag_set(diag, -ENODATA, "%s: %s is copied whole", c->object->path, direct->name);
 	if (direct)
 		return copy_direct_source(c, direct, out, summary, diag);
+	if (o->details)
+		return details_serve(c);
 	err = o->no_dwarf ? 0 : conversion_load_dwarf(c);
 	if (!err && serves_fragments(o))
 		err = fragment_serve(c);

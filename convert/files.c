@@ -249,6 +249,8 @@ int conversion_load_symbols(struct conversion *c)
 
 int conversion_load_dwarf(struct conversion *c)
 {
+	if (c->options->details) /* units are read in any order */
+		return dwarf_open(&c->dwarf, dwarf_object(c), false, c->threads, &c->warnings);
 	return dwarf_stream_load(&c->dwarf, dwarf_object(c), c->threads, &c->warnings);
 }
 

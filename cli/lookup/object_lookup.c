@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "work/cache/cache.h"
+#include "cli/lookup/image_details.h"
 #include "cli/lookup/image_mount.h"
 #include "work/os/beneath.h"
 #include "work/os/guard.h"
@@ -45,7 +46,8 @@ struct object {
 	struct file_state state;
 	char id[ID_TEXT_SIZE];
 	char arch[16];
-	bool shows_progress; /* a line of progress is on the terminal */
+	struct image_details *details; /* as wanted by the options, or NULL */
+	bool shows_progress;           /* a line of progress is on the terminal */
 };
 
 static const char program[] = "/proc/self/exe";
@@ -235,6 +237,17 @@ static void set_handle(struct lookup_image *image, struct handle *handle)
 	image->base = handle->addresses.base;
 }
 
+/* The details of the image, which is identified; NULL if they are not wanted. */
+static struct image_details *make_details(struct object *object)
+{
+	const struct converter converter = converter_of(object, NULL);
+	const struct convert_request request = {
+		.id = object->id, .arch = object->arch, .source = {object->path, object->state}};
+	if (object->options->has_details && !object->details)
+		object->details = image_details_new(&converter, &request);
+	return object->details;
+}
+
 static size_t list_asked(void *asker, struct convert_address *ret, size_t most)
 {
 	const struct object *object = asker;
@@ -246,12 +259,14 @@ static size_t list_asked(void *asker, struct convert_address *ret, size_t most)
 
 static void take_fragment(void *asker, struct handle *handle)
 {
-	const struct object *object = asker;
+	struct object *object = asker;
 	struct lookup_image image = {0};
 	if (!handle) /* the address has no function that is certain */
 		return;
 	set_handle(&image, handle);
+	image.details = make_details(object);
 	object->options->early(object->options->user, &image);
+	image.details = NULL;
 	lookup_image_close(&image);
 }
 
@@ -417,6 +432,8 @@ static int open_image(struct object *object, struct lookup_image *ret)
 	} else {
 		ret->reader = ret->opened;
 	}
+	if (!err)
+		ret->details = make_details(object);
 	cache_close(&cache);
 	return err;
 }
@@ -443,6 +460,8 @@ int object_lookup_open(const char *path, const struct object_options *options, s
 	free(object.path);
 	if (!err)
 		*ret = image;
+	else
+		image_details_free(object.details);
 	return err;
 }
 
@@ -450,5 +469,6 @@ void lookup_image_close(struct lookup_image *image)
 {
 	gsym_reader_close(image->opened);
 	handle_put(image->handle);
+	image_details_free(image->details);
 	*image = (struct lookup_image){.reader = NULL};
 }

@@ -8,6 +8,7 @@
 #include "work/cache/handle.h"
 
 struct convert_request;
+struct image_details;
 struct converter;
 struct lookup_image;
 struct search_path;
@@ -38,6 +39,7 @@ struct object_options {
 	 */
 	const struct convert_address *asked;
 	void (*early)(void *user, const struct lookup_image *image);
+	bool has_details; /* the image is asked for what GSYM does not hold */
 	/* Where other files are searched, instead of everywhere; NULL: see @debug_dirs. */
 	const struct search_path *search;
 	/*
@@ -56,6 +58,7 @@ struct lookup_image {
 	struct gsym_reader *opened;       /* a GSYM file, as in a mount, or NULL */
 	enum demangle_mode demangle;      /* that fits its names */
 	uint64_t base;                    /* image base */
+	struct image_details *details;    /* NULL: it has none, or they are not wanted */
 };
 
 /*

@@ -11,8 +11,8 @@ answer_printer answer_print_text;     /* LLVM's styles GNU and LLVM */
 answer_printer answer_print_json;     /* without the end of the line */
 
 /* Appends the path of a frame, or its last part if the options want that; false, and nothing, without one. */
-bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
-			const struct shown_frame *frame, enum escape_style style);
+bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer, const char *dir,
+			const char *base, enum escape_style style);
 
 /* Appends what was asked about, a build ID in capitals. */
 void answer_module_append(struct text_buf *out, const struct symbol_query *query, enum escape_style style);

@@ -156,6 +156,7 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 		.asked = opening->has_asked ? &opening->asked : NULL,
 		.early = pass_early,
 		.user = opening,
+		.has_details = options->style != ANSWER_BINUTILS,
 	};
 	module->is_32_bit = is_32_bit(path);
 	if (access(path, F_OK) == 0 && open_gsym_of(options, module, path) == 0)

@@ -5,17 +5,27 @@
 static void print_frame(struct text_buf *out, const struct symbol_answer *answer,
 			const struct shown_frame *frame)
 {
-	text_lit(out, "{\"Column\":0,\"Discriminator\":0,\"FileName\":\"");
-	answer_file_append(out, answer, frame, ESCAPE_JSON);
+	const struct frame_detail *detail = &frame->detail;
+	text_lit(out, "{\"Column\":");
+	text_dec(out, detail->column);
+	text_lit(out, ",\"Discriminator\":");
+	text_dec(out, detail->discriminator);
+	text_lit(out, ",\"FileName\":\"");
+	answer_file_append(out, answer, frame->dir, frame->base, ESCAPE_JSON);
 	text_lit(out, "\",\"FunctionName\":\"");
 	if (answer->options->names != FUNCTION_NAMES_NONE)
 		symbol_name_append(out, answer, frame->name, ESCAPE_JSON);
 	text_lit(out, "\",\"Line\":");
 	text_dec(out, frame->line);
 	text_lit(out, ",\"StartAddress\":\"");
-	if (answer->options->names != FUNCTION_NAMES_NONE)
+	if (frame->has_start)
 		text_addr(out, frame->start);
-	text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
+	text_lit(out, "\",\"StartFileName\":\"");
+	if (detail->start_line)
+		answer_file_append(out, answer, detail->start_dir, detail->start_base, ESCAPE_JSON);
+	text_lit(out, "\",\"StartLine\":");
+	text_dec(out, detail->start_line);
+	text_char(out, '}');
 }
 
 static void print_frames(struct text_buf *out, const struct symbol_answer *answer)

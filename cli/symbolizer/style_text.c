@@ -7,16 +7,16 @@
 #include "gsym/base/escape.h"
 #include "gsym/render/frame_text.h"
 
-bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer,
-			const struct shown_frame *frame, enum escape_style style)
+bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer, const char *dir,
+			const char *base, enum escape_style style)
 {
-	bool is_unknown = !frame->dir[0] && (!frame->base[0] || strcmp(frame->base, "<invalid>") == 0);
+	bool is_unknown = !dir[0] && (!base[0] || strcmp(base, "<invalid>") == 0);
 	if (is_unknown)
 		return false; /* LLVM's compilers call a file so that they do not know */
-	if (answer->options->basenames && frame->base[0])
-		escape_str(out, frame->base, style);
+	if (answer->options->basenames && base[0])
+		escape_str(out, base, style);
 	else
-		render_path(out, frame->dir, frame->base, style);
+		render_path(out, dir, base, style);
 	return true;
 }
 
@@ -32,7 +32,7 @@ void answer_module_append(struct text_buf *out, const struct symbol_query *query
 static void print_file(struct text_buf *out, const struct symbol_answer *answer,
 		       const struct shown_frame *frame)
 {
-	if (!answer_file_append(out, answer, frame, ESCAPE_TEXT))
+	if (!answer_file_append(out, answer, frame->dir, frame->base, ESCAPE_TEXT))
 		text_lit(out, "??");
 }
 
@@ -146,7 +146,15 @@ static void print_place(struct text_buf *out, const struct symbol_answer *answer
 	print_file(out, answer, frame);
 	text_char(out, ':');
 	text_dec(out, frame->line);
-	text_str(out, answer->options->style == ANSWER_LLVM ? ":0\n" : "\n");
+	if (answer->options->style == ANSWER_LLVM) {
+		text_char(out, ':');
+		text_dec(out, frame->detail.column);
+	} else if (frame->detail.discriminator) {
+		text_lit(out, " (discriminator ");
+		text_dec(out, frame->detail.discriminator);
+		text_char(out, ')');
+	}
+	text_char(out, '\n');
 }
 
 static void print_properties(struct text_buf *out, const struct symbol_answer *answer,
@@ -154,13 +162,27 @@ static void print_properties(struct text_buf *out, const struct symbol_answer *a
 {
 	text_lit(out, "  Filename: ");
 	print_file(out, answer, frame);
-	if (frame->name) {
+	if (frame->detail.start_line) {
+		text_lit(out, "\n  Function start filename: ");
+		answer_file_append(out, answer, frame->detail.start_dir, frame->detail.start_base,
+				   ESCAPE_TEXT);
+		text_lit(out, "\n  Function start line: ");
+		text_dec(out, frame->detail.start_line);
+	}
+	if (frame->has_start) {
 		text_lit(out, "\n  Function start address: ");
 		text_addr(out, frame->start);
 	}
 	text_lit(out, "\n  Line: ");
 	text_dec(out, frame->line);
-	text_lit(out, "\n  Column: 0\n");
+	text_lit(out, "\n  Column: ");
+	text_dec(out, frame->detail.column);
+	text_char(out, '\n');
+	if (frame->detail.discriminator) {
+		text_lit(out, "  Discriminator: ");
+		text_dec(out, frame->detail.discriminator);
+		text_char(out, '\n');
+	}
 }
 
 static void print_frame(struct text_buf *out, const struct symbol_answer *answer,

@@ -10,6 +10,8 @@ enum { SYMBOL_PLACES_MAX = 1024 };
 void symbol_answer_deinit(struct symbol_answer *answer)
 {
 	vec_free(&answer->frames);
+	run_details_cut(&answer->details, 0);
+	vec_free(&answer->details);
 	gsym_answer_deinit(&answer->found);
 }
 
@@ -18,7 +20,12 @@ void symbol_answer_deinit(struct symbol_answer *answer)
 static int push_frame(struct symbol_answer *answer, const struct gsym_frame *named,
 		      const struct gsym_frame *at, uint64_t addr)
 {
-	const struct shown_frame frame = {named->name, at->dir, at->base, at->line, addr - named->offset};
+	const struct shown_frame frame = {.name = named->name,
+					  .dir = at->dir,
+					  .base = at->base,
+					  .line = at->line,
+					  .start = addr - named->offset,
+					  .has_start = true};
 	return vec_push(&answer->frames, frame);
 }
 
@@ -44,6 +51,39 @@ static int look_up(struct symbol_answer *answer, uint64_t addr)
 static bool wants_outermost(const struct symbolizer_options *options)
 {
 	return options->style >= ANSWER_LLVM && options->names == FUNCTION_NAMES_LINKAGE;
+}
+
+/* Whether the start of a frame is that of its symbol. */
+static bool starts_at_symbol(const struct symbol_answer *answer, size_t index)
+{
+	const struct symbolizer_options *options = answer->options;
+	return wants_outermost(options) && (!options->inlines || index + 1 == answer->frames.n);
+}
+
+/* Adds to the frames from @first on what GSYM does not hold of @addr, and takes their starts from there. */
+static void add_details(struct symbol_answer *answer, uint64_t addr, size_t first)
+{
+	struct image_details *details = answer->module->image.details;
+	size_t known = answer->details.n;
+	bool has_file = false;
+	for (size_t i = first; i < answer->frames.n && details; i++) {
+		struct shown_frame *frame = &answer->frames.v[i];
+		has_file |= frame->base[0] || frame->dir[0];
+		frame->has_start = starts_at_symbol(answer, i);
+	}
+	if (has_file)
+		image_details_ask(details, addr, answer->found.frames[0].line, &answer->details);
+	for (size_t i = first; i < answer->frames.n && i - first < answer->details.n - known; i++) {
+		struct shown_frame *frame = &answer->frames.v[i];
+		const struct frame_detail *detail = &answer->details.v[known + i - first].frame;
+		if (detail->line != frame->line)
+			continue;
+		frame->detail = *detail;
+		if (!starts_at_symbol(answer, i)) {
+			frame->start = detail->start;
+			frame->has_start = detail->has_start;
+		}
+	}
 }
 
 static int push_frames(struct symbol_answer *answer, uint64_t addr)
@@ -76,18 +116,23 @@ static int add_from_symbols(struct symbol_answer *answer, uint64_t addr)
 	if (!symbol)
 		return err;
 	bool has_file = symbol->file && (symbol->is_local || (is_gnu && symbol->is_alone));
-	const struct shown_frame found = {frame ? frame->name : symbol->name, "",
-					  has_file ? symbol->file : "", 0,
-					  frame ? frame->start : symbol->addr};
+	const struct shown_frame found = {.name = frame ? frame->name : symbol->name,
+					  .dir = "",
+					  .base = has_file ? symbol->file : "",
+					  .start = frame ? frame->start : symbol->addr,
+					  .has_start = true};
 	answer->frames.n -= frame != NULL;
 	return vec_push(&answer->frames, found);
 }
 
 static int add_code(struct symbol_answer *answer, uint64_t addr)
 {
+	size_t first = answer->frames.n;
 	int err = look_up(answer, addr);
 	if (!err)
 		err = push_frames(answer, addr);
+	if (!err)
+		add_details(answer, addr, first);
 	return err && err != -ENOENT ? err : add_from_symbols(answer, addr);
 }
 
@@ -145,7 +190,7 @@ static int find_named(struct symbol_answer *answer, struct text_part name, addre
 	return err || ret->n || !name.size ? err : find_alias(answer, name, ret);
 }
 
-static int add_symbol(struct symbol_answer *answer, uint64_t addr)
+static int push_symbol(struct symbol_answer *answer, uint64_t addr)
 {
 	int err = look_up(answer, addr);
 	if (err)
@@ -153,6 +198,15 @@ static int add_symbol(struct symbol_answer *answer, uint64_t addr)
 	if (answer->options->names == FUNCTION_NAMES_LINKAGE || answer->options->names == FUNCTION_NAMES_NONE)
 		return push_outermost(answer, addr);
 	return push_frame(answer, &answer->found.frames[0], &answer->found.frames[0], addr);
+}
+
+static int add_symbol(struct symbol_answer *answer, uint64_t addr)
+{
+	size_t first = answer->frames.n;
+	int err = push_symbol(answer, addr);
+	if (!err)
+		add_details(answer, addr, first);
+	return err;
 }
 
 /* addr2line takes the first function of that name, LLVM all. */
@@ -214,6 +268,7 @@ static void answer_begin(struct symbol_answer *answer, const struct symbolizer_o
 	answer->error = query->why;
 	answer->frames.n = 0;
 	answer->data = NULL;
+	run_details_cut(&answer->details, 0);
 }
 
 int symbol_answer_from(struct symbol_module *module, const struct symbolizer_options *options,

@@ -2,6 +2,7 @@
 #ifndef CLI_SYMBOLIZER_SYMBOL_ANSWER_H
 #define CLI_SYMBOLIZER_SYMBOL_ANSWER_H
 
+#include "cli/lookup/image_details.h"
 #include "cli/symbolizer/module_table.h"
 #include "gsym/base/escape.h"
 
@@ -10,7 +11,9 @@ struct shown_frame {
 	const char *name; /* as stored */
 	const char *dir, *base;
 	uint32_t line;
-	uint64_t start; /* of the function, or of the inlined code */
+	uint64_t start; /* of the function, or of the inlined code, if */
+	bool has_start;
+	struct frame_detail detail; /* all 0: not known, or not shown by the dialect */
 };
 
 /* Zero-initialise, reuse, then deinit. */
@@ -23,6 +26,7 @@ struct symbol_answer {
 	VEC(struct shown_frame) frames; /* the innermost first; of a symbol each place that has it */
 	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
 	struct gsym_answer found;         /* memory */
+	run_detail_vec details;           /* likewise */
 };
 
 /* Answers @query; the errors of one answer are part of it. 0 or -ENOMEM. */

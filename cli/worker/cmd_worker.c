@@ -160,6 +160,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 struct asked {
 	struct convert_asked list; /* for struct convert_options */
 	struct convert_address addresses[WORKER_ASKED_MAX];
+	uint32_t line; /* see struct worker_ask */
 	uint64_t serial;
 };
 
@@ -197,6 +198,7 @@ static int receive_next(void *user)
 	if (got != 1 || msg.head.type != WORKER_ASK)
 		return got < 0 ? got : -ECANCELED;
 	take_asked(asked, msg.ask.asked, msg.ask.n_asked);
+	asked->line = msg.ask.line;
 	return 0;
 }
 
@@ -211,10 +213,48 @@ static void asked_init(struct asked *ret, const struct worker_convert *order)
 		.v = ret->addresses,
 		.fd = WORKER_FRAGMENT_FD,
 		.ready = send_fragment,
-		.next = order->fragments_only ? receive_next : NULL,
+		.next = order->purpose == WORKER_FRAGMENTS ? receive_next : NULL,
 		.user = ret,
 	};
 	take_asked(ret, order->asked, order->n_asked);
+}
+
+/* ---- Details ---- */
+
+static int receive_address(void *user, uint64_t *ret_addr, uint32_t *ret_line)
+{
+	struct asked *asked = user;
+	int err = receive_next(asked);
+	*ret_addr = asked->addresses[0].value;
+	*ret_line = asked->line;
+	return err;
+}
+
+static int send_details(void *user, const struct frame_detail *frames, size_t n)
+{
+	const struct asked *asked = user;
+	struct worker_detail m = {.head.serial = asked->serial};
+	int err = n ? 0 : worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DETAIL, -1);
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct frame_detail *f = &frames[i];
+		m.has_frame = 1;
+		m.more = i + 1 < n;
+		m.line = f->line;
+		m.column = f->column;
+		m.discriminator = f->discriminator;
+		m.start_line = f->start_line;
+		m.start = f->start;
+		m.has_start = f->has_start;
+		if (strlen(f->start_dir) < sizeof(m.start_dir) &&
+		    strlen(f->start_base) < sizeof(m.start_base)) {
+			strcpy(m.start_dir, f->start_dir);
+			strcpy(m.start_base, f->start_base);
+		} else {
+			m.start_dir[0] = m.start_base[0] = 0;
+		}
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DETAIL, -1);
+	}
+	return err;
 }
 
 /* ---- Files that the client opens ---- */
@@ -314,6 +354,7 @@ static int convert_and_report(const struct worker_convert *order)
 	file_requests_init(&requests, order, &opener);
 	asked_init(&asked, order);
 	list_dirs(order, dirs);
+	const struct convert_details details = {receive_address, send_details, &asked};
 	struct convert_options options = {
 		.threads = order->threads,
 		.version = (uint16_t)order->version,
@@ -326,7 +367,8 @@ static int convert_and_report(const struct worker_convert *order)
 		.debug_by_id = true,
 		.dwarf_first = true,
 		.opener = &opener,
-		.asked = &asked.list,
+		.asked = order->purpose == WORKER_DETAILS ? NULL : &asked.list,
+		.details = order->purpose == WORKER_DETAILS ? &details : NULL,
 		.progress = send_progress,
 		.progress_user = &progress,
 	};

@@ -30,6 +30,7 @@ struct build_context {
 	bool match_llvm;
 	bool callsites; /* collect them */
 	bool merged;    /* look for functions folded into others */
+	bool columns;   /* keep those of lines and of inlined calls, for builder_details() */
 	bool closes;    /* the file is closed before results are used: their strings must not point into it */
 	/* Whether to build the function at @addr; NULL: all are built. */
 	bool (*wanted)(const void *user, uint64_t addr);

@@ -21,6 +21,8 @@ struct unit_builder *builder_new(const struct build_context *context)
 	if (!b)
 		return NULL;
 	b->context = context;
+	b->unit.abbrevs.keeps_columns = b->skeleton.abbrevs.keeps_columns = context->columns;
+	b->lines.keeps_columns = context->columns;
 	b->slot_mask = FIRST_NAME_SLOTS - 1;
 	b->names = names_new(&b->warnings);
 	b->slots = calloc(FIRST_NAME_SLOTS, sizeof(*b->slots));
@@ -282,22 +284,30 @@ static int load_split(struct unit_builder *b, const char **ret_missing)
 	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->warnings);
 }
 
-static int build(struct unit_builder *b, const struct unit_header *header, const char **ret_missing)
+int builder_load(struct unit_builder *b, const struct unit_header *header, const char **ret_missing)
 {
 	int err = unit_load(&b->unit, b->context->dwarf, header, &b->warnings);
 	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) are a subset */
 		err = load_split(b, ret_missing);
 	b->has_ada |= !err && language_is_ada(b->unit.language);
-	if (!err)
-		err = builder_walk(b);
-	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
-		return 0; /* its line table has the files of declarations only */
+	return err ? err : builder_walk(b);
+}
+
+int builder_load_lines(struct unit_builder *b)
+{
 	b->lines.keeps_all = b->context->match_llvm || b->unit.main->object->format->keeps_rows;
 	b->lines.code = b->context->match_llvm || !b->context->text->n ? NULL : b->context->text;
+	int err = line_table_read(&b->lines, &b->unit);
+	return err ? err : builder_reset_files(b);
+}
+
+static int build(struct unit_builder *b, const struct unit_header *header, const char **ret_missing)
+{
+	int err = builder_load(b, header, ret_missing);
+	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
+		return 0; /* its line table has the files of declarations only */
 	if (!err)
-		err = line_table_read(&b->lines, &b->unit);
-	if (!err)
-		err = builder_reset_files(b);
+		err = builder_load_lines(b);
 	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)
 		err = build_subprogram(b, i);
 	if (!err && b->folded.n)
@@ -305,8 +315,7 @@ static int build(struct unit_builder *b, const struct unit_header *header, const
 	return err || b->context->match_llvm ? err : build_orphans(b);
 }
 
-void builder_unit_of(struct unit_builder *b, const struct unit_header *header, size_t index,
-		     struct unit_result *ret)
+void builder_begin(struct unit_builder *b, size_t index)
 {
 	b->warnings.order = index;
 	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
@@ -315,9 +324,15 @@ void builder_unit_of(struct unit_builder *b, const struct unit_header *header, s
 	b->has_unit_ranges = false;
 	b->n_names = 0;
 	b->generation++;
-	*ret = (struct unit_result){0};
 	b->is_split = false;
 	b->unit.budget = (struct budget){0};
+}
+
+void builder_unit_of(struct unit_builder *b, const struct unit_header *header, size_t index,
+		     struct unit_result *ret)
+{
+	builder_begin(b, index);
+	*ret = (struct unit_result){0};
 	ret->err = build(b, header, &ret->missing);
 	b->work += b->unit.budget.done;
 	b->input += b->is_split ? b->unit.header->input : 0;

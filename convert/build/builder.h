@@ -22,6 +22,52 @@ void builder_unit(struct unit_builder *builder, size_t index, struct unit_result
 void builder_unit_of(struct unit_builder *builder, const struct unit_header *header, size_t index,
 		     struct unit_result *ret);
 
+/* ---- What GSYM does not hold of a unit: columns, discriminators, declarations (unit_details.c) ---- */
+
+/* Code [lo, hi). */
+struct code_piece {
+	uint64_t lo, hi;
+	uint64_t reach; /* the highest hi of this piece and all before it */
+	uint32_t of;    /* what has the code */
+};
+
+/* Ascending by lo, and of equal ones by @of, after code_pieces_sort(). */
+typedef VEC(struct code_piece) code_piece_vec;
+
+void code_pieces_sort(code_piece_vec *pieces);
+
+/*
+ * The last of the first @n pieces that has @addr, as its index, or @n if none has. Of pieces inside of others
+ * that is the innermost one.
+ */
+size_t code_pieces_find(const code_piece_vec *pieces, uint64_t addr, size_t n);
+
+/* A function, or an inlined call. */
+struct detail_entry {
+	uint32_t parent; /* what it is inlined into, or NO_PARENT */
+	uint32_t call_line;
+	struct line_column call; /* what it is called at */
+	const char *dir, *base;  /* the file of its declaration; NULL: none */
+	uint32_t decl_line;      /* 0: none */
+	uint64_t low_pc;         /* DW_AT_low_pc, if it has one */
+	bool has_low_pc;
+};
+
+#define NO_PARENT UINT32_MAX
+
+struct unit_details {
+	struct line_table lines; /* with columns */
+	VEC(struct detail_entry) entries;
+	code_piece_vec code; /* of entries */
+};
+
+/*
+ * Lists the details of unit @index; context->columns must be set. Paths are in the builder's arena. 0,
+ * -EBADMSG if the unit is damaged, or -ENOMEM.
+ */
+int builder_details(struct unit_builder *builder, size_t index, struct unit_details *ret);
+void unit_details_deinit(struct unit_details *details);
+
 const struct warnings *builder_warnings(const struct unit_builder *builder);
 
 /* Whether some unit so far was written in Ada. */

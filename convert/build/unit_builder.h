@@ -115,6 +115,18 @@ void builder_forget(struct unit_builder *builder, const struct dwarf *dwarf);
  * before it are kept. 0 or -ENOMEM. */
 int builder_walk(struct unit_builder *builder);
 
+/* Empties the scratch for unit @index. */
+void builder_begin(struct unit_builder *builder, size_t index);
+
+/*
+ * Loads the unit of @header, or the split unit that it stands for, and lists its code. *ret_missing is set to
+ * the split file if that was not found. 0, -EBADMSG if it is damaged, or -ENOMEM.
+ */
+int builder_load(struct unit_builder *builder, const struct unit_header *header, const char **ret_missing);
+
+/* Reads the lines of the unit that is loaded. 0 or -ENOMEM. */
+int builder_load_lines(struct unit_builder *builder);
+
 /* Begins the numbers of the files of builder->lines, after it was read. 0 or -ENOMEM. */
 int builder_reset_files(struct unit_builder *builder);
 

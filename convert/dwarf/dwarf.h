@@ -125,8 +125,11 @@ enum attr_slot {
 	SLOT_RETURN_PC, /* of call sites */
 	SLOT_CALL_ORIGIN,
 	SLOT_TAIL_CALL,
+	/* of inlined calls only, where a table keeps them, which share numbers with those of call sites */
+	SLOT_CALL_COLUMN = SLOT_RETURN_PC,
+	SLOT_DISCRIMINATOR,
 	/* of unit entries only */
-	SLOT_STMT_LIST,
+	SLOT_STMT_LIST = SLOT_TAIL_CALL + 1,
 	SLOT_COMP_DIR,
 	SLOT_LANGUAGE,
 	SLOT_STR_OFFSETS_BASE,
@@ -179,6 +182,7 @@ static_assert(sizeof(struct abbrev) == 32, "found by its number with a shift");
 struct abbrev_table {
 	VEC(struct abbrev) abbrevs;
 	VEC(struct attr_op) ops;
+	bool keeps_columns; /* set by the user: inlined calls have the column of the call */
 	bool dense;         /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
 	bool has_templates; /* an entry may be a template parameter */
 	bool is_cut;        /* there are further ones behind a damaged one */
@@ -468,6 +472,11 @@ struct line_row {
 	uint32_t line;
 };
 
+/* What only answers with columns have, see struct frame_detail. */
+struct line_column {
+	uint32_t column, discriminator;
+};
+
 struct line_seq {
 	uint64_t lo, hi;
 	uint32_t first, end; /* rows */
@@ -486,8 +495,10 @@ struct line_table {
 	uint16_t version;
 	VEC(const char *) dirs;
 	VEC(struct line_file) files;
-	VEC(struct line_row) rows; /* within a sequence addresses ascend */
-	bool keeps_all;            /* set by the user: else of several rows at an address, only the last, and
+	VEC(struct line_row) rows;       /* within a sequence addresses ascend */
+	VEC(struct line_column) columns; /* of each row, if @keeps_columns */
+	bool keeps_columns;              /* set by the user */
+	bool keeps_all;        /* set by the user: else of several rows at an address, only the last, and
 				      the first of the sequence, are there */
 	const range_vec *code; /* set by the user: sequences that begin elsewhere are dropped; NULL: none */
 	VEC(struct line_seq) seqs; /* ascending by lo; equal ones in table order */

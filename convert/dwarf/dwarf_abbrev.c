@@ -135,10 +135,15 @@ static enum attr_slot slot_of_other_attr(uint64_t tag, uint64_t attr)
 	return SLOT_NONE;
 }
 
-static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t tag, uint64_t attr)
+static enum attr_slot slot_of_attr(const struct abbrev_table *table, enum die_kind kind, uint64_t tag,
+				   uint64_t attr)
 {
 	if (attr == DW_AT_sibling)
 		return SLOT_SIBLING;
+	if (table->keeps_columns && kind == DIE_INLINED && attr == DW_AT_call_column)
+		return SLOT_CALL_COLUMN;
+	if (table->keeps_columns && kind == DIE_INLINED && attr == DW_AT_GNU_discriminator)
+		return SLOT_DISCRIMINATOR;
 	switch (kind) {
 	case DIE_UNIT: return slot_of_unit_attr(attr);
 	case DIE_SUBPROGRAM:
@@ -214,7 +219,7 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 		int64_t implicit = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
 		if (form > UINT16_MAX || !form)
 			return -EBADMSG;
-		enum attr_slot slot = slot_of_attr(abbrev->kind, tag, attr);
+		enum attr_slot slot = slot_of_attr(table, abbrev->kind, tag, attr);
 		if (seen >> slot & 1)
 			slot = SLOT_NONE;
 		seen |= (uint32_t)1 << slot;

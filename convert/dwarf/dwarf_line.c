@@ -158,6 +158,7 @@ struct machine {
 	uint64_t op_index;
 	uint64_t file;
 	uint64_t line;
+	struct line_column column;
 	uint32_t first; /* row that begins the sequence */
 	uint64_t off;   /* its first opcode */
 	bool ended;     /* the last opcode ended a sequence */
@@ -169,6 +170,7 @@ static void machine_reset(struct machine *m)
 {
 	m->addr = m->op_index = 0;
 	m->file = m->line = 1;
+	m->column = (struct line_column){0};
 	m->first = (uint32_t)m->table->rows.n;
 	m->dead = m->descends = false;
 }
@@ -176,6 +178,18 @@ static void machine_reset(struct machine *m)
 static uint32_t file_index(const struct machine *m)
 {
 	return m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file;
+}
+
+/* Keeps the column of the last row, if columns are kept. */
+HOT int keep_column(struct machine *m)
+{
+	struct line_table *t = m->table;
+	if (!t->keeps_columns)
+		return 0;
+	t->columns.n = t->rows.n - 1;
+	int err = vec_push(&t->columns, m->column);
+	m->column.discriminator = 0;
+	return err;
 }
 
 HOT int machine_row(struct machine *m)
@@ -190,15 +204,16 @@ HOT int machine_row(struct machine *m)
 		struct line_row *last = &t->rows.v[t->rows.n - 1];
 		if (last->addr == m->addr && t->rows.n - 1 > m->first && !t->keeps_all) {
 			*last = row;
-			return 0;
+			return keep_column(m);
 		}
 		m->descends |= last->addr > m->addr;
 	}
-	return vec_push(&t->rows, row);
+	return vec_push(&t->rows, row) ? -ENOMEM : keep_column(m);
 }
 
 struct numbered_row {
 	struct line_row row;
+	struct line_column column;
 	uint32_t number;
 };
 
@@ -210,17 +225,23 @@ static int compare_row(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Sorts rows by address; those of one address keep their order. */
-static int sort_rows(struct line_row *rows, size_t n)
+/* Sorts the rows from @first on by address; those of one address keep their order. */
+static int sort_rows(struct line_table *t, size_t first)
 {
+	struct line_row *rows = t->rows.v + first;
+	struct line_column *columns = t->keeps_columns ? t->columns.v + first : NULL;
+	size_t n = t->rows.n - first;
 	struct numbered_row *v = malloc(n * sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct numbered_row){rows[i], (uint32_t)i};
+		v[i] = (struct numbered_row){rows[i], columns ? columns[i] : (struct line_column){0},
+					     (uint32_t)i};
 	qsort(v, n, sizeof(*v), compare_row);
 	for (size_t i = 0; i < n; i++)
 		rows[i] = v[i].row;
+	for (size_t i = 0; i < n && columns; i++)
+		columns[i] = v[i].column;
 	free(v);
 	return 0;
 }
@@ -232,7 +253,7 @@ static int machine_end_sequence(struct machine *m, struct warnings *warnings, ui
 	int err = 0;
 	if (m->descends) {
 		warning_count(warnings, WARN_LINE_ORDER, ".debug_line", off);
-		err = sort_rows(t->rows.v + m->first, end - m->first);
+		err = sort_rows(t, m->first);
 	}
 	uint64_t lo = end > m->first ? t->rows.v[m->first].addr : 0;
 	if (err)
@@ -311,6 +332,7 @@ static int machine_extended(struct machine *m, struct cursor *c, struct warnings
 	case DW_LNE_end_sequence: return machine_end_sequence(m, warnings, off);
 	case DW_LNE_set_address: set_address(m, &operand); break;
 	case DW_LNE_define_file: return define_file(m, &operand);
+	case DW_LNE_set_discriminator: m->column.discriminator = (uint32_t)cursor_uleb(&operand); break;
 	}
 	return 0;
 }
@@ -322,7 +344,12 @@ HOT int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	case DW_LNS_advance_pc: machine_advance(m, cursor_uleb(c)); return 0;
 	case DW_LNS_advance_line: m->line += (uint64_t)cursor_sleb(c); return 0;
 	case DW_LNS_set_file: m->file = cursor_uleb(c); return 0;
-	case DW_LNS_set_column: cursor_skip_leb(c); return 0;
+	case DW_LNS_set_column:
+		if (m->table->keeps_columns)
+			m->column.column = (uint32_t)cursor_uleb(c);
+		else
+			cursor_skip_leb(c);
+		return 0;
 	case DW_LNS_const_add_pc: machine_advance(m, m->h->special_addr[255]); return 0;
 	case DW_LNS_fixed_advance_pc:
 		m->addr += cursor_u16(c);
@@ -468,5 +495,6 @@ void line_table_deinit(struct line_table *table)
 	vec_free(&table->dirs);
 	vec_free(&table->files);
 	vec_free(&table->rows);
+	vec_free(&table->columns);
 	vec_free(&table->seqs);
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compares gsym as addr2line, llvm-addr2line and llvm-symbolizer with the original programs, answer for answer.
 
-Addresses are random bytes inside functions. Columns and the places of declarations, which GSYM does not have, are made 0 in
-LLVM's answers, the starts of functions are left out, as LLVM has none for inlined code in several ranges, and so are GNU's
-discriminators. What differs after that is one of these:
+Addresses are random bytes inside functions. GNU's discriminators are left out, and the files of declarations, of which LLVM
+loses those that gcc writes in the abbreviations. What differs after that is one of these:
 
     name   another name for the same places: an alias, a demangler's spelling, GNU's name for inlined code
     path   the same names and lines with another spelling of a file's path
     place  another line, or other frames
+    column another column, discriminator, start or line of declaration
 
 A table shows how many of the answers each class has, and the seconds that both took. What may differ is told by the manual
 pages gsym-addr2line(1) and gsym-symbolizer(1); LIMITS below holds the numbers to that.
@@ -36,14 +36,14 @@ MATRIX = {
 }
 KERNEL_MATRIX = {"addr2line": ("-afi",), "llvm-addr2line": ("-afi",), "llvm-symbolizer": ("-a", "--output-style=JSON")}
 # How many of 1,000 answers may be of a class: by program, then for short names, which are those of the debug information.
-LIMITS = {"addr2line": {"name": 270, "path": 600, "place": 60}, "llvm-addr2line": {"name": 60, "path": 0, "place": 0},
-          "llvm-symbolizer": {"name": 60, "path": 0, "place": 0}, "short": {"name": 520, "path": 0, "place": 0}}
+LIMITS = {"addr2line": {"name": 270, "path": 600, "place": 60}, "llvm-addr2line": {"name": 60, "path": 0, "place": 0, "column": 0},
+          "llvm-symbolizer": {"name": 60, "path": 0, "place": 0, "column": 0}, "short": {"name": 520, "path": 0, "place": 0}}
 
-_COLUMN = re.compile(r"^(.*:\d+):\d+$", re.M)
+_DETAIL = re.compile(r':\d+:(\d+)$|\(discriminator (\d+)\)$|"(?:Column|Discriminator|StartLine|StartAddress)":"?(\w*)', re.M)
 _DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$", re.M)
-_JSON = ((re.compile(r'"(Column|Discriminator|StartLine)":\d+'), r'"\1":0'), (re.compile(r'"(StartFileName|StartAddress)":"[^"]*"'), r'"\1":""'))
+_START_FILE = re.compile(r'"StartFileName":"[^"]*"')
 _ANSWER = re.compile(r'^(?=0x[0-9a-f]+(?::|$)|\{"Address")', re.M)
-_PLACE = re.compile(r'^(?:.* at )?([^\n]*):(\d+|\?)(?::0)?$|"FileName":"([^"]*)"|"Line":(\d+)', re.M)
+_PLACE = re.compile(r'^(?:.* at )?([^\n]*?):(\d+|\?)(?::\d+)?(?: \(discriminator \d+\))?$|"FileName":"([^"]*)"|"Line":(\d+)', re.M)
 
 PROGRAM = """
 #include <algorithm>
@@ -69,11 +69,8 @@ int main(int argc, char **) {
 """
 
 
-def normal(text):
-    text = _DISCRIMINATOR.sub("", _COLUMN.sub(r"\1:0", text))
-    for pattern, to in _JSON:
-        text = pattern.sub(to, text)
-    return text
+def normal(tool, text):
+    return _DISCRIMINATOR.sub("", text) if tool == "addr2line" else _START_FILE.sub("", text)
 
 
 def places(answer):
@@ -86,16 +83,16 @@ def classify(mine, other):
         return "same"
     ours, theirs = places(mine), places(other)
     if ours == theirs:
-        return "name"
+        return "name" if _DETAIL.findall(mine) == _DETAIL.findall(other) else "column"
     if [(os.path.basename(file), line) for file, line in ours] == [(os.path.basename(file), line) for file, line in theirs]:
         return "path"
     return "place"
 
 
-def ask(argv, text, env):
+def ask(tool, argv, text, env):
     start = time.monotonic()
     done = subprocess.run(argv, input=text, stdout=subprocess.PIPE, env=env, text=True, errors="replace", timeout=600, check=True)
-    return _ANSWER.split(normal(done.stdout))[1:], time.monotonic() - start
+    return _ANSWER.split(normal(tool, done.stdout))[1:], time.monotonic() - start
 
 
 def faults_of(what, tool, options, counts, total):
@@ -109,23 +106,23 @@ def compare(name, path, tools, matrix, count, env, examples):
     addresses = sample.inside_functions(path, count, 1)
     text = "".join(f"{a:#x}\n" for a in addresses)
     faults = []
-    print(f"{name}: {len(addresses)} addresses\n{'':4}{'program and options':58}{'same':>7}{'name':>6}{'path':>6}{'place':>7}"
+    print(f"{name}: {len(addresses)} addresses\n{'':4}{'program and options':58}{'same':>7}{'name':>6}{'path':>6}{'place':>7}{'column':>7}"
           f"{'theirs s':>10}{'ours s':>8}")
     for tool, rows in matrix.items():
         for options in rows if tool in tools else ():
             original, own = tools[tool]
             argv = ["-e", str(path), *options.split()]
-            theirs, their_time = ask([original, *argv], text, env)
-            ours, our_time = ask([own, *argv], text, env)
+            theirs, their_time = ask(tool, [original, *argv], text, env)
+            ours, our_time = ask(tool, [own, *argv], text, env)
             what = f"{name}: {tool} {options}"
             if not len(ours) == len(theirs) == len(addresses):
                 faults.append(f"{what}: {len(ours)} and {len(theirs)} answers for {len(addresses)} addresses")
                 continue
             kinds = [classify(*pair) for pair in zip(ours, theirs)]
             counts = Counter(kinds)
-            print(f"{'':4}{tool + ' ' + options:58}{counts['same']:7}{counts['name']:6}{counts['path']:6}{counts['place']:7}"
+            print(f"{'':4}{tool + ' ' + options:58}{counts['same']:7}{counts['name']:6}{counts['path']:6}{counts['place']:7}{counts['column']:7}"
                   f"{their_time:10.2f}{our_time:8.2f}", flush=True)
-            for kind in ("name", "path", "place"):
+            for kind in ("name", "path", "place", "column"):
                 shown = [pair for pair, its in zip(zip(ours, theirs), kinds) if its == kind][:examples]
                 for mine, other in shown:
                     print(f"{'':8}{kind}: ours   {mine!r}\n{'':8}{'':{len(kind)}}  theirs {other!r}")

@@ -87,7 +87,7 @@ class Symbolizer(unittest.TestCase):
     @classmethod
     def compile(cls, name, text, function):
         pathlib.Path(cls.at(name + ".c")).write_text(text)
-        must("cc", "-g", "-O1", "-Wl,--build-id=sha1", "-o", name, name + ".c", cwd=cls.dir)
+        must("cc", "-g", "-gno-column-info", "-O1", "-Wl,--build-id=sha1", "-o", name, name + ".c", cwd=cls.dir)
         found = re.search(rf"^([0-9a-f]+) T {function}$", must("nm", cls.at(name)), re.M)[1]
         return cls.at(name), int(found, 16)
 
@@ -196,7 +196,8 @@ class Symbolizer(unittest.TestCase):
                 (["-f=short", "--no-inlines"], f"deep\n{two}:0\n\n"), (["--output-style=GNU"], self.stack("")),
                 (["--output-style=GNU", "--no-inlines", "-a"], f"{a}\ndeep\n{two}\n"),
                 (["--pretty-print", "--print-address", "--no-inlines"], f"{a}: outer at {two}:0\n\n"),
-                (["--no-inlines", "--verbose"], f"outer\n  Filename: {two[:-2]}\n  Function start address: {a}\n  Line: 2\n"
+                (["--no-inlines", "--verbose"], f"outer\n  Filename: {two[:-2]}\n  Function start filename: {two[:-2]}\n  Function start line: 2\n"
+                 f"  Function start address: {a}\n  Line: 2\n"
                  "  Column: 0\n\n"),
                 (["--color=auto", "--no-debuginfod", "--cache-size=1", "--default-arch", os.uname().machine, "-demangle=false"],
                  self.stack() + "\n")):
@@ -212,7 +213,7 @@ class Symbolizer(unittest.TestCase):
         self.assertEqual(context, [f"1  : {rows[0]}", f"2 >: {rows[1]}", f"3  : {rows[2]}", ""])
 
     def test_relative_address(self):
-        must("cc", "-g", "-O1", "-no-pie", "-o", "fixed", "app.c", cwd=self.dir)
+        must("cc", "-g", "-gno-column-info", "-O1", "-no-pie", "-o", "fixed", "app.c", cwd=self.dir)
         lines = must("nm", self.at("fixed"))
         address = int(re.search(r"^([0-9a-f]+) T outer$", lines, re.M)[1], 16)
         base = min(int(m, 16) for m in re.findall(r"^ +LOAD +\w+ 0x(\w+)", must("readelf", "-lW", self.at("fixed")), re.M))

@@ -24,7 +24,7 @@ class Between:
     of them: "pass", "hold", or harm.
     """
 
-    ONLY = 144 + 3 * 4096 + 4  # offset of fragments_only in the order, see worker.h
+    ONLY = 144 + 3 * 4096 + 4  # offset of purpose in the order, see worker.h
 
     SCRIPT = """#!{python}
 import os, select, socket, sys, time

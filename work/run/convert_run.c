@@ -196,7 +196,7 @@ static void work(struct convert_job *job, struct share_turn *turn)
 	}
 	report_worker(job, child.pid);
 	size_t n_asked = request->asked ? request->asked(request->asker, asked, WORKER_ASKED_MAX) : 0;
-	int why = job_send_order(job, &child, asked, n_asked, false);
+	int why = job_send_order(job, &child, asked, n_asked, WORKER_WHOLE);
 	if (!why || child_has_gone(why)) /* then its exit status tells why */
 		why = listen_to(job, turn, &child);
 	if (why)

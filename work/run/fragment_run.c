@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "work/worker/child.h"
@@ -10,10 +11,13 @@
 #include "work/run/job_worker.h"
 #include "work/run/zygote.h"
 
+enum { DETAILS_MAX = 4096 /* frames: more than calls are inlined into one another */ };
+
 struct fragment_run {
 	struct convert_job job;
 	struct outcome outcome; /* only its diagnosis is used */
 	struct child child;
+	run_detail_vec *details; /* of the address that is asked for */
 };
 
 static int start_fragment(const struct converter *converter, const struct convert_request *request,
@@ -37,13 +41,45 @@ static int start_fragment(const struct converter *converter, const struct conver
 	return err ? err : job_start_worker(&run->job, run->job.fragment, &run->child);
 }
 
+/* Appends the details of a frame. 1 if they are the last, 0 if not, or -ENOMEM. */
+static int take_detail(struct fragment_run *run, const struct worker_detail *m)
+{
+	size_t dir_size = strlen(m->start_dir) + 1;
+	char *start = malloc(dir_size + strlen(m->start_base) + 1);
+	if (!m->has_frame || !start) {
+		free(start);
+		return start ? 1 : -ENOMEM;
+	}
+	strcpy(start, m->start_dir);
+	strcpy(start + dir_size, m->start_base);
+	const struct run_detail detail = {
+		.frame = {.line = m->line,
+			  .column = m->column,
+			  .discriminator = m->discriminator,
+			  .start_line = m->start_line,
+			  .start_dir = start,
+			  .start_base = start + dir_size,
+			  .start = m->start,
+			  .has_start = m->has_start},
+		.start = start,
+	};
+	if (vec_push(run->details, detail)) {
+		free(start);
+		return -ENOMEM;
+	}
+	return run->details->n > DETAILS_MAX ? -EPROTO : !m->more;
+}
+
 /* Handles a message: 1 after the last one for what was asked, 0 before, or a negative errno. */
 static int take_message(struct fragment_run *run, const union worker_message *msg, struct handle **ret)
 {
 	switch (msg->head.type) {
 	case WORKER_OPEN: return job_open_neighbour(&run->job, &run->child, &msg->open);
 	case WORKER_FETCH: return job_fetch(&run->job, &run->child, &msg->fetch);
+	case WORKER_DETAIL: return run->details ? take_detail(run, &msg->detail) : -EPROTO;
 	case WORKER_FRAGMENT: {
+		if (run->details)
+			return -EPROTO;
 		int err = job_take_fragment(&run->job, &msg->fragment, ret);
 		return err ? err : 1;
 	}
@@ -67,9 +103,10 @@ static int receive(struct fragment_run *run, struct handle **ret)
 	return done < 0 ? done : 0;
 }
 
-static int ask_more(const struct fragment_run *run, const struct convert_address *asked, size_t n)
+static int ask_more(const struct fragment_run *run, const struct convert_address *asked, size_t n,
+		    uint32_t line)
 {
-	struct worker_ask m = {.head.serial = 0};
+	struct worker_ask m = {.line = line};
 	m.n_asked = job_put_asked(asked, n, m.asked);
 	return worker_send(run->child.sock, &m.head, WORKER_ASK, -1);
 }
@@ -81,13 +118,43 @@ int fragment_run(const struct converter *converter, const struct convert_request
 	int err;
 	*ret_handle = NULL;
 	if (*run) {
-		err = ask_more(*run, asked, n);
+		err = ask_more(*run, asked, n, 0);
 	} else {
 		err = start_fragment(converter, request, run);
 		if (!err)
-			err = job_send_order(&(*run)->job, &(*run)->child, asked, n, true);
+			err = job_send_order(&(*run)->job, &(*run)->child, asked, n, WORKER_FRAGMENTS);
 	}
 	return err ? err : receive(*run, ret_handle);
+}
+
+/* Starts a worker that answers details, and waits until it has all files. */
+static int start_details(const struct converter *converter, const struct convert_request *request,
+			 run_detail_vec *details, struct fragment_run **ret)
+{
+	int err = start_fragment(converter, request, ret);
+	if (err)
+		return err;
+	(*ret)->details = details;
+	err = job_send_order(&(*ret)->job, &(*ret)->child, NULL, 0, WORKER_DETAILS);
+	return err ? err : receive(*ret, NULL);
+}
+
+int fragment_run_details(const struct converter *converter, const struct convert_request *request,
+			 uint64_t addr, uint32_t line, struct fragment_run **run, run_detail_vec *ret)
+{
+	const struct convert_address asked = {.value = addr};
+	int err = *run ? 0 : start_details(converter, request, ret, run);
+	if (err)
+		return err;
+	(*run)->details = ret;
+	err = ask_more(*run, &asked, 1, line);
+	return err ? err : receive(*run, NULL);
+}
+
+void run_details_cut(run_detail_vec *details, size_t n)
+{
+	while (details->n > n)
+		free(details->v[--details->n].start);
 }
 
 void fragment_run_end(struct fragment_run *run)

@@ -69,7 +69,7 @@ int job_start_worker(const struct convert_job *job, int output, struct child *re
 }
 
 int job_send_order(const struct convert_job *job, const struct child *child,
-		   const struct convert_address *asked, size_t n_asked, bool fragments_only)
+		   const struct convert_address *asked, size_t n_asked, enum worker_purpose purpose)
 {
 	const struct converter *c = job->converter;
 	const struct convert_request *request = job->request;
@@ -83,7 +83,7 @@ int job_send_order(const struct convert_job *job, const struct child *child,
 		.has_binary = request->binary.path != NULL,
 		.merged = c->merged,
 		.fetch = c->search.servers != 0,
-		.fragments_only = fragments_only,
+		.purpose = purpose,
 	};
 	order.id_size = (uint32_t)id_parse(request->id, order.id);
 	snprintf(order.arch, sizeof(order.arch), "%s", request->arch);

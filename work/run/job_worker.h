@@ -23,12 +23,12 @@ uint32_t job_put_asked(const struct convert_address *asked, size_t n, struct wor
  * @child:          the worker
  * @asked:          addresses that are waited for
  * @n_asked:        their number, at most WORKER_ASKED_MAX
- * @fragments_only: the worker is to answer nothing but addresses
+ * @purpose:        what the worker is to do
  *
  * 0 or a negative errno of sending.
  */
 int job_send_order(const struct convert_job *job, const struct child *child,
-		   const struct convert_address *asked, size_t n_asked, bool fragments_only);
+		   const struct convert_address *asked, size_t n_asked, enum worker_purpose purpose);
 
 /* ---- Files that the worker asks for ---- */
 

@@ -76,6 +76,28 @@ struct convert_asked {
 	void *user;
 };
 
+/* What GSYM does not hold of a frame. */
+struct frame_detail {
+	uint32_t line; /* belongs to the frame only if that has the same */
+	uint32_t column, discriminator;
+	uint32_t start_line;                /* where its function is declared; 0: not known */
+	const char *start_dir, *start_base; /* the file of that; "": not known */
+	uint64_t start;                     /* where its code begins, if that is one piece */
+	bool has_start;
+};
+
+/* Questions for the details of addresses, see details.c. All callbacks are called on the calling thread. */
+struct convert_details {
+	/* Waits for the next address, and the line that GSYM has there; non-zero ends with -ECANCELED. */
+	int (*next)(void *user, uint64_t *ret_addr, uint32_t *ret_line);
+	/*
+	 * Takes those of its frames, the innermost first; before the first question, none, when all files are
+	 * open. Non-zero ends with -ECANCELED.
+	 */
+	int (*answer)(void *user, const struct frame_detail *frames, size_t n);
+	void *user;
+};
+
 struct convert_options {
 	unsigned threads;  /* 0 = as many as the process may use */
 	uint16_t version;  /* GSYM version to write: 1 or 2; 0 = 1, but 2 if that cannot hold the file */
@@ -100,7 +122,8 @@ struct convert_options {
 				       .gnu_debugdata */
 	const struct convert_opener
 		*opener; /* for all files, also those an object file refers to; NULL = open(2) */
-	const struct convert_asked *asked; /* NULL: nothing is waited for */
+	const struct convert_asked *asked;     /* NULL: nothing is waited for */
+	const struct convert_details *details; /* nothing is converted, but these are answered; NULL: none */
 	/*
 	 * Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
 	 */

@@ -41,6 +41,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_CANCEL: return sizeof(struct worker_cancel);
 	case WORKER_BEGUN: return sizeof(struct worker_begun);
 	case WORKER_REPLY: return sizeof(struct worker_reply);
+	case WORKER_DETAIL: return sizeof(struct worker_detail);
 	}
 	return 0;
 }
@@ -77,7 +78,7 @@ static bool convert_valid(const struct worker_convert *m)
 	       m->fetch <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) &&
 	       m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
 	       terminated(m->binary, sizeof(m->binary)) &&
-	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs)) && m->fragments_only <= 1 &&
+	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs)) && m->purpose < WORKER_PURPOSES &&
 	       asked_valid(m->asked, m->n_asked);
 }
 
@@ -116,6 +117,13 @@ static bool fragment_valid(const struct worker_fragment *m)
 {
 	static_assert((int)WORKER_SEGMENTS_MAX == (int)CONVERT_SEGMENTS_MAX, "one limit");
 	return m->has_ada <= 1 && m->n_segments <= WORKER_SEGMENTS_MAX;
+}
+
+static bool detail_valid(const struct worker_detail *m)
+{
+	return m->has_start <= 1 && m->has_frame <= 1 && m->more <= 1 && (m->has_frame || !m->more) &&
+	       terminated(m->start_dir, sizeof(m->start_dir)) &&
+	       terminated(m->start_base, sizeof(m->start_base));
 }
 
 static bool store_valid(const struct worker_store *m)
@@ -190,6 +198,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_FETCH: return msg->fetch.id_size >= 1 && msg->fetch.id_size <= sizeof(msg->fetch.id);
 	case WORKER_DOWNLOAD: return download_valid(&msg->download);
 	case WORKER_FORK: return msg->fork.n_fds <= WORKER_FDS_MAX;
+	case WORKER_DETAIL: return detail_valid(&msg->detail);
 	case WORKER_FRAGMENT: return fragment_valid(&msg->fragment);
 	case WORKER_STORE: return store_valid(&msg->store);
 	case WORKER_REQUEST: return request_valid(&msg->request);

@@ -16,6 +16,8 @@
  *   If addresses are asked, a WORKER_FRAGMENT is always sent unless the worker fails first. The order may be
  * for fragments only: then nothing is written to the output, and after the fragment, WORKER_ASK may follow
  * with other addresses, which is answered with WORKER_FRAGMENT again, and so on until the socket is closed.
+ *   Or it is for details only: a WORKER_DETAIL without a frame says that all files are open, and each
+ * WORKER_ASK after it, of one link-time address, is answered with one WORKER_DETAIL for each frame there.
  *
  * scan: identifies any number of files, until the socket is closed.
  *   In: WORKER_IDENTIFY with the open file attached.
@@ -105,6 +107,15 @@ enum worker_type {
 	WORKER_CANCEL,   /* client to worker */
 	WORKER_BEGUN,    /* worker to client */
 	WORKER_REPLY,    /* worker to client */
+	WORKER_DETAIL,   /* worker to client */
+};
+
+/* What a worker is to do with an object file. */
+enum worker_purpose {
+	WORKER_WHOLE,     /* to convert it */
+	WORKER_FRAGMENTS, /* to convert what is asked for */
+	WORKER_DETAILS,   /* to answer what GSYM does not hold */
+	WORKER_PURPOSES,
 };
 
 /* The head of every message. @serial is copied from a request into its answers. */
@@ -138,15 +149,15 @@ struct worker_convert {
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
 	uint32_t n_asked;                 /* at most WORKER_ASKED_MAX */
-	uint32_t fragments_only;          /* 0 or 1: the rest is not converted */
+	uint32_t purpose;                 /* enum worker_purpose */
 	struct worker_address asked[WORKER_ASKED_MAX];
 };
 
-/* More addresses, of the image that was ordered for fragments only. */
+/* More addresses, of the image that was ordered for fragments or details only. */
 struct worker_ask {
 	struct worker_header head;
 	uint32_t n_asked; /* 1 to WORKER_ASKED_MAX */
-	uint32_t pad;
+	uint32_t line;    /* for details: of the innermost frame, as GSYM has it */
 	struct worker_address asked[WORKER_ASKED_MAX];
 };
 
@@ -165,6 +176,19 @@ struct worker_fragment {
 	uint32_t has_ada; /* 0 or 1 */
 	uint32_t n_segments;
 	struct worker_map segments[WORKER_SEGMENTS_MAX]; /* of the image */
+};
+
+/* struct frame_detail of a frame, the innermost first. */
+struct worker_detail {
+	struct worker_header head;
+	uint64_t start;
+	uint32_t has_start; /* 0 or 1 */
+	uint32_t has_frame; /* 0 or 1: there is none at the address, and all else is 0 */
+	uint32_t more;      /* 1: another message follows for the same address, else 0 */
+	uint32_t line, column, discriminator, start_line;
+	uint32_t pad;
+	char start_dir[WORKER_PATH_MAX]; /* "" if it is not known, or too long */
+	char start_base[WORKER_PATH_MAX];
 };
 
 struct worker_identify {
@@ -380,6 +404,7 @@ union worker_message {
 	struct worker_cancel cancel;
 	struct worker_begun begun;
 	struct worker_reply reply;
+	struct worker_detail detail;
 };
 
 /* Checks that the @size bytes received are a valid message: 0 or -EPROTO. Pure. */

@@ -251,7 +251,7 @@ TEST(bounds_of_orders)
 					       BOUND(worker_convert, fetch, 1),
 					       BOUND(worker_convert, id_size, 64),
 					       BOUND(worker_convert, merged, 1),
-					       BOUND(worker_convert, fragments_only, 1),
+					       BOUND(worker_convert, purpose, WORKER_PURPOSES - 1),
 					       BOUND(worker_convert, n_asked, WORKER_ASKED_MAX),
 					       BOUND(worker_convert, asked[0].origin, ADDRESS_ORIGINS - 1),
 					       BOUND(worker_convert, asked[1].origin, ADDRESS_ORIGINS - 1)};

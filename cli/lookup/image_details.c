@@ -1,0 +1,63 @@
+#include "cli/lookup/image_details.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "work/cache/image_id.h"
+
+struct image_details {
+	struct converter converter;
+	struct convert_request request;
+	char *path;
+	char id[ID_TEXT_SIZE];
+	char arch[16];
+	struct fragment_run *run;
+	bool has_answered; /* the worker that runs */
+	bool has_failed;
+};
+
+struct image_details *image_details_new(const struct converter *converter,
+					const struct convert_request *request)
+{
+	struct image_details *d = calloc(1, sizeof(*d));
+	if (!d || !(d->path = strdup(request->source.path))) {
+		free(d);
+		return NULL;
+	}
+	snprintf(d->id, sizeof(d->id), "%s", request->id);
+	snprintf(d->arch, sizeof(d->arch), "%s", request->arch);
+	d->converter = *converter;
+	d->converter.cache = NULL;
+	d->converter.stop_fd = -1; /* the worker ends with this process */
+	d->request = (struct convert_request){
+		.id = d->id, .arch = d->arch, .source = {d->path, request->source.state}};
+	return d;
+}
+
+/* A worker that has answered before may have come to its limit of time: then another one takes its place. */
+void image_details_ask(struct image_details *d, uint64_t addr, uint32_t line, run_detail_vec *ret)
+{
+	if (!d || d->has_failed)
+		return;
+	size_t n = ret->n;
+	int err = fragment_run_details(&d->converter, &d->request, addr, line, &d->run, ret);
+	if (!err) {
+		d->has_answered = true;
+		return;
+	}
+	run_details_cut(ret, n);
+	fragment_run_end(d->run);
+	d->run = NULL;
+	d->has_failed = !d->has_answered;
+	d->has_answered = false;
+}
+
+void image_details_free(struct image_details *d)
+{
+	if (!d)
+		return;
+	fragment_run_end(d->run);
+	free(d->path);
+	free(d);
+}

@@ -1,0 +1,27 @@
+/* image_details.h - what GSYM does not hold of the addresses of an image, from its object file. */
+#ifndef CLI_LOOKUP_IMAGE_DETAILS_H
+#define CLI_LOOKUP_IMAGE_DETAILS_H
+
+#include "work/run/fragment_run.h"
+
+struct image_details;
+
+/*
+ * @converter, @request: for the worker that reads the file, which is started when it is asked; strings of
+ *                       @request are copied, all else is borrowed
+ *
+ * NULL without memory.
+ */
+struct image_details *image_details_new(const struct converter *converter,
+					const struct convert_request *request);
+
+/*
+ * Appends the details of the frames at a link-time address to @ret, the innermost first; none if the file has
+ * none, or cannot be read any more. @line: of the innermost frame in GSYM.
+ */
+void image_details_ask(struct image_details *details, uint64_t addr, uint32_t line, run_detail_vec *ret);
+
+/* NULL is allowed. */
+void image_details_free(struct image_details *details);
+
+#endif

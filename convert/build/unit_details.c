@@ -1,0 +1,132 @@
+/*
+ * unit_details.c - columns, discriminators and declarations of the functions and inlined calls of one unit.
+ *
+ * The entries are those that builder_walk() lists for the records, and the rows are those of the same line
+ * table, so that what is found here belongs to the frame that GSYM has.
+ */
+#include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
+#include "gsym/base/invariant.h"
+#include "gsym/codec/format.h"
+
+/* ---- Pieces of code ---- */
+
+static int compare_piece(const void *a, const void *b)
+{
+	const struct code_piece *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return x->of < y->of ? -1 : x->of > y->of;
+}
+
+void code_pieces_sort(code_piece_vec *pieces)
+{
+	uint64_t reach = 0;
+	if (pieces->n)
+		qsort(pieces->v, pieces->n, sizeof(*pieces->v), compare_piece);
+	for (size_t i = 0; i < pieces->n; i++) {
+		reach = pieces->v[i].hi > reach ? pieces->v[i].hi : reach;
+		pieces->v[i].reach = reach;
+	}
+}
+
+size_t code_pieces_find(const code_piece_vec *pieces, uint64_t addr, size_t n)
+{
+	const struct code_piece *v = pieces->v;
+	size_t at = PARTITION_POINT(0, n, mid, v[mid].lo <= addr);
+	while (at && v[at - 1].reach > addr)
+		if (v[--at].hi > addr)
+			return at;
+	return n;
+}
+
+/* ---- A unit ---- */
+
+static int add_pieces(const struct unit_builder *b, uint32_t first, uint32_t n, uint32_t of,
+		      struct unit_details *ret)
+{
+	for (const struct range *r = b->ranges.v + first, *end = r + n; r < end; r++)
+		if (r->lo < r->hi && vec_push(&ret->code, (struct code_piece){r->lo, r->hi, 0, of}))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Adds the entry at @die_off. */
+static int add_entry(struct unit_builder *b, uint64_t die_off, uint32_t parent, struct unit_details *ret)
+{
+	struct die die;
+	if (die_at(&b->unit, die_off, &die))
+		return 0;
+	struct detail_entry entry = {
+		.parent = parent,
+		.call_line = (uint32_t)die_uint(&die, SLOT_CALL_LINE, 0),
+		.call = {(uint32_t)die_uint(&die, SLOT_CALL_COLUMN, 0),
+			 (uint32_t)die_uint(&die, SLOT_DISCRIMINATOR, 0)},
+	};
+	entry.has_low_pc = die_address(&b->unit, &die, SLOT_LOW_PC, &entry.low_pc);
+	uint64_t file = 0, line = 0;
+	uint32_t number = 0;
+	int err = names_declaration(b->names, &b->unit, die_off, &file, &line)
+			  ? builder_file(b, file, &number)
+			  : 0;
+	if (err == -ENOMEM)
+		return err;
+	if (!err && number) {
+		entry.dir = b->files.v[number - 1].dir.text;
+		entry.base = b->files.v[number - 1].base.text;
+	}
+	entry.decl_line = (uint32_t)line;
+	return vec_push(&ret->entries, entry);
+}
+
+/* Adds a subprogram and all calls inlined into it. */
+static int add_subprogram(struct unit_builder *b, uint32_t index, struct unit_details *ret)
+{
+	const struct subprogram *subprogram = &b->subprograms.v[index];
+	uint32_t levels[INLINE_DEPTH_MAX + 1] = {(uint32_t)ret->entries.n};
+	int err = add_pieces(b, subprogram->first_range, subprogram->n_ranges, levels[0], ret);
+	if (!err)
+		err = add_entry(b, subprogram->die_off, NO_PARENT, ret);
+	for (uint32_t i = subprogram->first_inlined;
+	     i < subprogram->end_inlined && !err && budget_work(&b->unit.budget, ACCOUNT_CALLS, 1); i++) {
+		const struct inlined_call *call = &b->inlined_calls.v[i];
+		if (call->subprogram != index)
+			continue;
+		invariant(call->depth && call->depth <= INLINE_DEPTH_MAX);
+		levels[call->depth] = (uint32_t)ret->entries.n;
+		err = add_pieces(b, call->first_range, call->n_ranges, levels[call->depth], ret);
+		if (!err)
+			err = add_entry(b, call->die_off, levels[call->depth - 1], ret);
+	}
+	return err;
+}
+
+/* Moves the lines of the unit to @ret. */
+static void take_lines(struct unit_builder *b, struct unit_details *ret)
+{
+	ret->lines = b->lines;
+	b->lines = (struct line_table){.keeps_columns = true};
+}
+
+int builder_details(struct unit_builder *b, size_t index, struct unit_details *ret)
+{
+	const char *missing;
+	*ret = (struct unit_details){0};
+	builder_begin(b, index);
+	b->files.n = 0;
+	int err = builder_load(b, &b->context->dwarf->units[index], &missing);
+	if (!err)
+		err = builder_load_lines(b);
+	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)
+		err = add_subprogram(b, i, ret);
+	code_pieces_sort(&ret->code);
+	take_lines(b, ret);
+	return err;
+}
+
+void unit_details_deinit(struct unit_details *details)
+{
+	line_table_deinit(&details->lines);
+	vec_free(&details->entries);
+	vec_free(&details->code);
+}
