@@ -328,11 +328,23 @@ static void filter_tell_summary(const struct filter *filter, struct image_files 
 	const struct filter_counts counts = filter_count(filter);
 	const struct filter_unexplained *v;
 	size_t n = filter_unexplained(filter, &v);
-	if (!counts.met) {
-		complain("no frames found: no line of the log names a module and an offset in it");
+	if (!counts.met && !counts.known && counts.bare) {
+		const struct filter_unexplained bare = {.cause = FILTER_NO_MAPPING, .n_frames = counts.bare};
+		complain("0 of %" PRIu64 " frames explained", counts.bare);
+		tell_module(&bare, images);
 		return;
 	}
-	complain("%" PRIu64 " of %" PRIu64 " frames explained", counts.found, counts.met);
+	if (!counts.met && !counts.known) {
+		complain("no frames found: no line of the log names a module and an offset in it, or an "
+			 "address "
+			 "that --maps, --pid, --core or --base would place in one");
+		return;
+	}
+	char known[128] = "";
+	if (counts.known)
+		snprintf(known, sizeof(known), "; of %" PRIu64 " more the log has all that is known",
+			 counts.known);
+	complain("%" PRIu64 " of %" PRIu64 " frames explained%s", counts.found, counts.met, known);
 	if (counts.as_offsets)
 		complain("%" PRIu64 " of them by an id and an offset in the file, as of BPF; read as "
 			 "link-time addresses they would be elsewhere",

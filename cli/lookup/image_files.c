@@ -202,13 +202,28 @@ static int add_file(struct image_files *images, const char *path, struct gsym_di
 	return err;
 }
 
+/* Whether gsymfs is mounted there, as its file q tells. Prints errors and returns an enum command_status. */
+static int check_mount(const char *mount)
+{
+	struct gsym_diag diag = {""};
+	char path[PATH_MAX];
+	struct stat st;
+	if (stat(mount, &st))
+		return fail(mount, -errno, NULL);
+	if (!S_ISDIR(st.st_mode))
+		return fail(mount, -ENOTDIR, NULL);
+	if (snprintf(path, sizeof(path), "%s/q", mount) < (int)sizeof(path) && !stat(path, &st))
+		return STATUS_OK;
+	int err = errno == ENOENT ? diag_set(&diag, -ENOENT, "no gsymfs is mounted there (it has no file q)")
+				  : -errno;
+	return fail(mount, err, &diag);
+}
+
 int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv)
 {
-	struct stat st;
-	if (images->mount && stat(images->mount, &st))
-		return fail(images->mount, -errno, NULL);
-	if (images->mount && !S_ISDIR(st.st_mode))
-		return fail(images->mount, -ENOTDIR, NULL);
+	int status = images->mount ? check_mount(images->mount) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
 	if (argc == 1 && !images->mount)
 		return options_error(command, "missing operand 'FILE' or option '--mount=DIR'");
 	for (int i = 1; i < argc; i++) {

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "log/line/json_member.h"
+
 static const struct log_format *const formats[] = {
 	&format_markup, &format_apple,  &format_android,  &format_numbered, &format_minidump,
 	&format_kernel, &format_perf,   &format_ksym,     &format_plain,    &format_windows,
@@ -42,8 +44,8 @@ static unsigned marks_of(struct text_scan line)
 	return all;
 }
 
-static size_t find_frames(struct filter *f, struct text_scan line, unsigned marks, struct log_frame *frames,
-			  const struct log_format **ret)
+static size_t find_in(struct filter *f, struct text_scan line, unsigned marks, struct log_frame *frames,
+		      const struct log_format **ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
 		if (formats[i]->needs & ~marks)
@@ -65,6 +67,66 @@ static void identify_modules(struct filter *f, struct log_frame *frames, size_t 
 			memory_map_identify(maps[k], &frames[i].module);
 }
 
+/* A frame that was found @by bytes from the beginning of its line. */
+static void shift_frame(struct log_frame *frame, uint32_t by)
+{
+	frame->from += by;
+	frame->to += by;
+	if (frame->space == FRAME_NAME || frame->space == FRAME_MANGLED) {
+		frame->symbol_from += by;
+		frame->symbol_to += by;
+	}
+	if (frame->style == STYLE_APPLE) {
+		frame->label_from += by;
+		frame->label_to += by;
+	} else if (frame->style == STYLE_SANITIZER || frame->style == STYLE_MINIDUMP) {
+		frame->tail += by;
+	}
+}
+
+/* The same in the strings of a line in JSON, each of which may have several lines. */
+static size_t find_in_strings(struct filter *f, struct text_scan line, struct log_frame *frames,
+			      const struct log_format **ret)
+{
+	struct log_frame found[LINE_FRAMES_MAX];
+	struct text_scan s = line, piece;
+	const struct log_format *format;
+	bool in_string = false;
+	size_t n = 0;
+	while (json_piece_next(&s, &in_string, &piece)) {
+		f->context.marks = marks_of(piece);
+		size_t more = find_in(f, piece, f->context.marks, found, &format);
+		if (n + more > LINE_FRAMES_MAX)
+			break;
+		for (size_t i = 0; i < more; i++) {
+			frames[n] = found[i];
+			shift_frame(&frames[n++], (uint32_t)(piece.at - line.at));
+		}
+		*ret = more ? format : *ret;
+	}
+	return n;
+}
+
+static int note_line(struct filter *f, struct text_scan line, unsigned marks)
+{
+	int err = 0;
+	f->context.marks = marks;
+	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
+		if (formats[i]->note && !(formats[i]->note_needs & ~marks))
+			err = formats[i]->note(&f->context, line);
+	return err;
+}
+
+static int note_strings(struct filter *f, struct text_scan line)
+{
+	struct text_scan piece;
+	bool in_string = false;
+	int err = 0;
+	while (!err && json_piece_next(&line, &in_string, &piece))
+		err = note_line(f, piece, marks_of(piece));
+	return err;
+}
+
 int filter_take_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
 	struct log_frame frames[LINE_FRAMES_MAX];
@@ -72,12 +134,9 @@ int filter_take_line(struct filter *f, const char *line, size_t size, struct tex
 	struct text_scan text = line_content(line, size);
 	struct stack_buffer *buffer = &f->stack.buffer;
 	unsigned marks = marks_of(text);
-	int err = 0;
-	f->context.marks = marks;
+	bool is_json = json_is_line(text);
 	f->context.kernel_noted = f->context.kernel_booted = false;
-	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
-		if (formats[i]->note && !(formats[i]->note_needs & ~marks))
-			err = formats[i]->note(&f->context, text);
+	int err = is_json ? note_strings(f, text) : note_line(f, text, marks);
 	if (f->context.kernel_noted)
 		pending_stack_set_kernel(&f->stack, &f->context.kernel);
 	if (!err && f->context.kernel_booted) {
@@ -85,7 +144,8 @@ int filter_take_line(struct filter *f, const char *line, size_t size, struct tex
 		if (!err)
 			build_evidence_reset(&f->stack.evidence);
 	}
-	size_t n = find_frames(f, text, marks, frames, &format);
+	size_t n = is_json ? find_in_strings(f, text, frames, &format)
+			   : find_in(f, text, marks, frames, &format);
 	identify_modules(f, frames, n);
 	bool more = n ? stack_buffer_continues(buffer, format, line, size, frames, n)
 		      : stack_buffer_spans(buffer, text, size);

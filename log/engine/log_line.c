@@ -21,6 +21,7 @@ struct frame_output {
 	const struct filter_options *options;
 	const char *root; /* of the image */
 	enum demangle_mode demangle;
+	bool is_json; /* the line */
 };
 
 static const struct gsym_frame *frame_of(const struct frame_output *p)
@@ -38,9 +39,14 @@ static void write_name_as(const struct frame_output *p, enum escape_style style)
 		render_merged(p->out, p->resolved->n_bodies);
 }
 
+static enum escape_style escape_of(const struct frame_output *p)
+{
+	return p->is_json ? ESCAPE_JSON : ESCAPE_TEXT;
+}
+
 static void write_name(const struct frame_output *p)
 {
-	write_name_as(p, ESCAPE_TEXT);
+	write_name_as(p, escape_of(p));
 }
 
 /* Copies [@from, @to) of the line. */
@@ -96,7 +102,7 @@ static void strip_path(const struct frame_output *p, size_t from)
 static void write_path(const struct frame_output *p)
 {
 	size_t from = p->out->n;
-	render_path(p->out, frame_of(p)->dir, frame_of(p)->base, ESCAPE_TEXT);
+	render_path(p->out, frame_of(p)->dir, frame_of(p)->base, escape_of(p));
 	strip_path(p, from);
 }
 
@@ -127,7 +133,7 @@ static void apple(const struct frame_output *p)
 	write_original(p, p->frame->label_from, p->frame->label_to);
 	if (has_line(p)) {
 		text_lit(p->out, ") (");
-		escape_str(p->out, frame_of(p)->base, ESCAPE_TEXT);
+		escape_str(p->out, frame_of(p)->base, escape_of(p));
 		write_number(p);
 		text_char(p->out, ')');
 	} else {
@@ -234,7 +240,7 @@ static void backtrace(const struct frame_output *p)
 	if (has_line(p))
 		write_position(p);
 	text_str(out, has_line(p) ? " (" : "(");
-	escape_str(out, p->frame->module.name, ESCAPE_TEXT);
+	escape_str(out, p->frame->module.name, escape_of(p));
 	text_char(out, '+');
 	text_addr(out, p->frame->address - is_return);
 	text_char(out, ')');
@@ -259,7 +265,7 @@ static void symbol(const struct frame_output *p)
 	name[size] = 0;
 	demangle_append(p->out, name, p->options->demangle);
 	if (!p->out->failed)
-		escape_tail(p->out, from, ESCAPE_TEXT);
+		escape_tail(p->out, from, escape_of(p));
 }
 
 static void plain(const struct frame_output *p)
@@ -506,9 +512,18 @@ static bool is_next(struct text_scan line, const char *text, size_t size)
 	return scan_bytes(&line, text, size) && (line.at == line.end || !is_word(*line.at));
 }
 
+/* Whether the line, of this frame alone, names a function itself. */
+static bool names_function(const struct frame_output *p)
+{
+	struct log_claim claim;
+	return p->line->n == 1 &&
+	       log_claim_find(scan_from(p->line->text, p->line->text + p->line->size), p->frame, &claim);
+}
+
 /*
  * Takes back what was appended since @from if it follows in the line already, as a log may be filtered again;
- * or if it is no more than "name+0x12" and the name follows: " in name", " - name".
+ * or if it is no more than "name+0x12" and the name follows, " in name", " - name", or any "name+0x12" is in
+ * the line.
  */
 static void drop_repeated(const struct frame_output *p, size_t from)
 {
@@ -522,7 +537,8 @@ static void drop_repeated(const struct frame_output *p, size_t from)
 		if (!scan_lit(&line, " in ") && !scan_lit(&line, " - ") && !scan_lit(&line, ": "))
 			scan_blanks(&line);
 		plus = memrchr(text, '+', size);
-		repeated = is_next(line, text + 1, (plus ? (size_t)(plus - text) : size) - 1);
+		repeated = is_next(line, text + 1, (plus ? (size_t)(plus - text) : size) - 1) ||
+			   names_function(p);
 	}
 	if (repeated)
 		p->out->n = from;
@@ -537,13 +553,14 @@ static void write_frame(struct frame_output *p, size_t i, bool alone)
 		styles[p->frame->style].write(p);
 		if ((many != LINES && many != OBJECTS) || p->index + 1 == n)
 			continue;
+		bool adds_line = alone && !p->is_json;
 		if (many == OBJECTS)
 			text_str(p->out, "},");
-		else if (alone)
+		else if (adds_line)
 			write_end(p);
 		else
 			text_char(p->out, ' ');
-		if (alone)
+		if (alone && (adds_line || many == OBJECTS))
 			write_original(p, 0, p->line->frames[i].is.from);
 	}
 	if (many == ONE_LINE)
@@ -555,6 +572,7 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		    const struct filter_options *options)
 {
 	size_t done = 0;
+	bool is_json = json_is_line(scan_from(line->text, line->text + line->size));
 	for (size_t i = 0; i < line->n; i++) {
 		const struct log_frame *frame = &line->frames[i].is;
 		bool is_ada = line->images[i].has_ada && options->demangle == DEMANGLE_AUTO;
@@ -567,12 +585,16 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 			.options = options,
 			.root = line->images[i].root,
 			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
+			.is_json = is_json,
 		};
 		if (!find_answer(resolver, frame, piece.resolved, answer, out))
 			continue;
 		invariant(done <= frame->from && frame->from <= frame->to && frame->to <= line->size);
 		text_bytes(out, line->text + done, frame->from - done);
+		size_t from = out->n, size = frame->to - frame->from;
 		write_frame(&piece, i, line->n == 1);
+		line->frames[i].changed = out->failed || out->n - from != size ||
+					  memcmp(out->v + from, line->text + frame->from, size) != 0;
 		done = frame->to;
 	}
 	text_bytes(out, line->text + done, line->size - done);

@@ -380,9 +380,16 @@ static enum filter_cause cause_of(const struct buffered_frame *frame, const stru
 static int count_frame(struct pending_stack *stack, const struct buffered_frame *frame,
 		       const struct resolver_frame *resolved)
 {
-	if (frame->is.space == FRAME_MANGLED || (frame->is.module.is_word && frame->image_err) ||
-	    (frame->is.silent && resolved->err))
+	if (frame->is.space == FRAME_MANGLED || (frame->is.module.is_word && frame->image_err))
 		return 0;
+	if (frame->is.unmapped && frame->is.may_be_number) {
+		stack->counts.bare++;
+		return 0;
+	}
+	if (frame->is.silent || (!resolved->err && !frame->changed)) {
+		stack->counts.known++;
+		return 0;
+	}
 	struct filter_unexplained entry = {.cause = cause_of(frame, resolved), .module = frame->is.module};
 	if (frame->is.is_estimate && resolved->err && !frame->image_err) {
 		if (frame->is.may_be_number)
@@ -435,11 +442,10 @@ int pending_stack_flush(struct pending_stack *stack, const struct filter_images 
 		err = drop_rejected(stack);
 	if (!err)
 		err = resolve_chains(stack);
-	if (!err)
-		err = count_all(stack);
 	if (err)
 		return err;
 	write_lines(stack, options, out);
+	err = count_all(stack);
 	stack_buffer_reset(&stack->buffer);
-	return out->failed ? -ENOMEM : 0;
+	return out->failed ? -ENOMEM : err;
 }

@@ -99,7 +99,7 @@ bool image_address_needs_segments(enum frame_space space);
 struct resolved_line {
 	const char *text; /* with its newline, if it has one */
 	size_t size;
-	const struct buffered_frame *frames;   /* ascending by position */
+	struct buffered_frame *frames;         /* ascending by position; @changed is set */
 	const struct resolver_frame *resolved; /* as many */
 	const struct filter_image *images;     /* as many */
 	size_t n;
@@ -107,7 +107,7 @@ struct resolved_line {
 
 /*
  * Appends the line. A frame without an answer is copied unchanged. Inlined calls get lines of their own
- * before the function's, in formats with a line for each frame.
+ * before the function's, in formats with a line for each frame, unless the line is JSON.
  *
  * @out: appended to; its errors are sticky
  * @line: the line, with its frames after stack_resolver_run()

@@ -39,6 +39,7 @@ struct buffered_frame {
 	bool several;   /* functions have its name */
 	bool misnamed;  /* its line names another function than the image has there */
 	bool ambiguous; /* see image_address_is_ambiguous() */
+	bool changed;   /* its line has got an answer */
 	bool listed;    /* among those that were not explained */
 };
 

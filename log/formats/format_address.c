@@ -21,6 +21,7 @@
 enum {
 	ADDRESS_DIGITS_MIN = 4, /* after "0x" */
 	KERNEL_DIGITS = 16,     /* without */
+	BARE_ADDRESS_MIN = 1 << 16,
 };
 
 /* ---- What is around an address ---- */
@@ -133,6 +134,30 @@ static bool locate_address(const struct log_context *context, uint64_t address, 
 	       memory_map_find(context->given, address, ret);
 }
 
+/*
+ * Whether an address without a placeholder is nothing but one of code: numbered, or called so, and nothing
+ * after it but the file, "in ./example" or "[node]".
+ */
+static bool is_bare_frame(struct text_scan line, const char *from, struct text_scan after, uint64_t address)
+{
+	struct log_frame numbered;
+	if (address < BARE_ADDRESS_MIN)
+		return false;
+	if (is_named_pc(line.at, from))
+		return true;
+	if (!parse_number(scan_from(line.at, from), &numbered))
+		return false;
+	const char *to = from;
+	while (to > line.at && is_blank(to[-1]))
+		to--;
+	if (to == line.at || (to[-1] != ':' && to[-1] != '#' && !is_digit(to[-1])))
+		return false;
+	scan_blanks(&after);
+	if (!scan_lit(&after, "in ") && after.at < after.end && *after.at != '[')
+		return false;
+	return !memchr(after.at, ' ', scan_left(&after));
+}
+
 static bool parse_address(const struct log_context *context, struct text_scan line, struct text_scan *s,
 			  struct log_frame *ret)
 {
@@ -144,7 +169,7 @@ static bool parse_address(const struct log_context *context, struct text_scan li
 	bool unnamed = find_placeholder(*s, &placeholder);
 	if (!locate_address(context, ret->shown, ret)) {
 		ret->unmapped = true;
-		if (!unnamed)
+		if (!unnamed && !is_bare_frame(line, from, *s, ret->shown))
 			return false;
 	}
 	ret->style = unnamed ? STYLE_COREDUMP : STYLE_PLAIN;

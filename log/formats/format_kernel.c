@@ -13,6 +13,7 @@
  * "[    5.1][  T123]", "[    5.1][    C3]".
  */
 #include "log/line/log_format.h"
+#include "log/line/source_position.h"
 
 enum { BUILD_ID_DIGITS_MIN = 32 };
 
@@ -172,6 +173,7 @@ static bool parse_kernel(const struct log_context *context, struct text_scan lin
 	ret->thread = parse_thread(scan_from(line.at, symbol));
 	if (is_of_program(s))
 		return false;
+	ret->silent = has_source_position(s);
 	parse_module(&s, &ret->module);
 	return true;
 }

@@ -96,9 +96,12 @@ struct filter_options {
 	size_t n_strip;
 };
 
-/* Code addresses and symbols in the input so far, and those of them that were resolved to a function. */
+/* Code addresses and symbols in the input so far. */
 struct filter_counts {
-	uint64_t met, found;
+	uint64_t met;   /* of which the log did not tell all that could be found */
+	uint64_t found; /* of those, with an answer in the output */
+	uint64_t known; /* others: the log has a source line, or as much as the image */
+	uint64_t bare;  /* numbers that may be addresses of code, if nothing tells what is in memory */
 	/*
 	 * These count found frames whose number beside an id has another reading that is in a function, too:
 	 * numbers taken for offsets in the file, which may be link-time addresses; for link-time addresses,

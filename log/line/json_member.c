@@ -52,3 +52,45 @@ bool json_member_next(struct text_scan *s, struct json_member *ret)
 		ret->value.end--;
 	return true;
 }
+
+bool json_is_line(struct text_scan line)
+{
+	scan_blanks(&line);
+	while (line.end > line.at && memchr(" \t\r\n,", line.end[-1], 5))
+		line.end--;
+	if (scan_lit(&line, "{")) {
+		scan_blanks(&line);
+		return line.at < line.end && *line.at == '"' && line.end[-1] == '}';
+	}
+	if (!scan_string(&line))
+		return false;
+	scan_blanks(&line);
+	return scan_lit(&line, ":");
+}
+
+bool json_piece_next(struct text_scan *s, bool *in_string, struct text_scan *ret)
+{
+	if (!*in_string) {
+		const char *quote = memchr(s->at, '"', scan_left(s));
+		if (!quote)
+			return false;
+		s->at = quote + 1;
+		*in_string = true;
+	}
+	if (s->at >= s->end)
+		return false;
+	*ret = scan_from(s->at, s->end);
+	for (; s->at < s->end; s->at++) {
+		if (*s->at == '"') {
+			*in_string = false;
+			break;
+		}
+		if (*s->at == '\\' && scan_left(s) > 1 && memchr("nrt", s->at[1], 3))
+			break;
+		s->at += *s->at == '\\' && scan_left(s) > 1;
+	}
+	ret->end = s->at;
+	s->at += s->at < s->end;
+	s->at += *in_string && s->at < s->end; /* "\\n" */
+	return true;
+}

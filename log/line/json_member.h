@@ -12,6 +12,16 @@ struct json_member {
 /* Takes the next member from what is between the braces of an object. False after the last. */
 bool json_member_next(struct text_scan *s, struct json_member *ret);
 
+/* Whether the line is an object, or a member of one, as programs write that log in JSON. */
+bool json_is_line(struct text_scan line);
+
+/*
+ * Takes the next piece of a string from a line that is JSON: what is between quotes, line ends and tabs.
+ * @in_string: at first false
+ * False after the last.
+ */
+bool json_piece_next(struct text_scan *s, bool *in_string, struct text_scan *ret);
+
 static inline bool json_is(struct text_scan text, const char *word)
 {
 	return scan_left(&text) == strlen(word) && memcmp(text.at, word, strlen(word)) == 0;

@@ -36,9 +36,21 @@ static bool has_bracketed_position(struct text_scan text)
 	       (scan_lit(&s, "]") || scan_lit(&s, " + 0x"));
 }
 
+/* "d:\\src\\a.cpp(12)", as compilers of Microsoft write. */
+static bool has_position_in_parentheses(struct text_scan text)
+{
+	uint64_t line;
+	for (const char *p = text.at; (p = memchr(p, '(', (size_t)(text.end - p))); p++) {
+		struct text_scan s = scan_from(p + 1, text.end);
+		if (scan_decimal(&s, &line) && scan_lit(&s, ")") && is_source(text.at, p))
+			return true;
+	}
+	return false;
+}
+
 bool has_source_position(struct text_scan text)
 {
-	if (has_bracketed_position(text))
+	if (has_bracketed_position(text) || has_position_in_parentheses(text))
 		return true;
 	for (const char *p = text.at; p < text.end && (p = memchr(p, ':', (size_t)(text.end - p))); p++) {
 		struct text_scan s = scan_from(p + 1, text.end);

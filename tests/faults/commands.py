@@ -51,8 +51,10 @@ def image_base(addresses):
 
 def make_mount(place, image, base):
     """What commands read of a mount: two images, a name that one of them has, and another that both have."""
+    place.mkdir()
+    (place / "q").touch()
     for number in IDS:
-        (place / number).mkdir(parents=True)
+        (place / number).mkdir()
         shutil.copy(image, place / number / "image.gsym")
         (place / number / "status").write_text(f"image_base\t{base:#x}\n")
     for name, ids in {"one": IDS[:1], "two": IDS}.items():

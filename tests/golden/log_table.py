@@ -22,6 +22,7 @@ from lib import peers  # noqa: E402
 
 # Two builds of one name, and two functions of one.
 TWICE = "MODULE Linux x86_64 {}0 twice\nFUNC 10 10 0 work\n"
+NO_LINES = "MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F1 nolines\nFUNC 10 10 0 work\n"
 MANY = "MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F0 many\nFUNC 10 10 0 ns::work(int)\nFUNC 20 10 0 ns::work(char)\n"
 
 
@@ -54,7 +55,7 @@ class Images:
         plain, kernel = self.directory / "plain.gsym", self.directory / "vmlinux-6.1.0-13-amd64.gsym"
         shutil.copy(plain, kernel)
         self.files = {"one": [plain], "elf": [self.directory / "elf" / "plain"], "several": [plain, kernel]}
-        for place, name, text in (("1", "twice", TWICE.format("01" * 16)), ("2", "twice", TWICE.format("02" * 16)), ("1", "many", MANY)):
+        for place, name, text in (("1", "twice", TWICE.format("01" * 16)), ("2", "twice", TWICE.format("02" * 16)), ("1", "many", MANY), ("1", "nolines", NO_LINES)):
             sym = self.directory / place / f"{name}.sym"
             sym.parent.mkdir(exist_ok=True)
             sym.write_text(text)
@@ -66,6 +67,14 @@ class Images:
         done = subprocess.run([self.gsym, "filter", "--strip-prefix=/src/app", *self.files[kind]], input="\n".join(lines) + "\n", capture_output=True,
                               text=True, timeout=300, env=dict(os.environ, XDG_CACHE_HOME=str(self.directory / "cache")), check=True)
         return done.stdout.splitlines(), done.stderr.splitlines()
+
+
+# What is said of all frames: those that the log has told whole are neither explained nor not.
+SUMMARIES = (
+    (("[nowhere+0x15]", "[plain+0x15]", "[plain+0x15] main at main.cc:12"), "1 of 2 frames explained; of 1 more the log has all that is known"),
+    (("C  [nolines+0x15]  work+0x5", "C  [nolines+0x15]"), "1 of 1 frames explained; of 1 more the log has all that is known"),
+    (("[plain+0x15] main at main.cc:12",), "0 of 0 frames explained; of 1 more the log has all that is known"),
+)
 
 
 def lines_of(cell):
@@ -102,6 +111,10 @@ def main():
             good = got == lines_of(reason)
             failed += not good
             print(f"{'ok' if good else 'not ok'}: {reason.strip()}{'' if good else f': {got}'}")
+        for lines, summary in SUMMARIES:
+            got = images.tell(lines, "several")[1][0]
+            failed += got != f"gsym: {summary}"
+            print(f"{'ok' if got == f'gsym: {summary}' else 'not ok'}: {summary}: {got}")
     return 1 if failed else 0
 
 

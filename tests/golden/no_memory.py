@@ -146,6 +146,7 @@ def prepare(place, gsym, make_inputs, elf):
     image.mkdir(parents=True)
     shutil.copy(place / "plain.gsym", image / "image.gsym")
     (image / "status").write_text("image_base\t0x1000\n")
+    (place / "mount" / "q").touch()
     (place / "mount" / "by-name" / "plain" / ID).mkdir(parents=True)
     assert filecmp.cmp(place / "plain.gsym", image / "image.gsym")
 

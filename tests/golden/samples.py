@@ -30,9 +30,9 @@ def told(gsym, log, files, options):
 def another_build(gsym, image):
     """100 frames of it: none is explained, and the summary tells why. By its id, and as a kernel by sizes of its functions."""
     id = "0123456789abcdef" * 2
-    logs = {f"{image.stem} ({id}): 100 frames not explained: no FILE has this id":
+    logs = {f"{image.stem} ({id}): 100 frames not explained: of another build: the log is of {id}":
             "".join(f"    #{n} {0x559f5a01c000 + n:#x}  (/src/{image.stem}+{0x2379 + n:#x}) (BuildId: {id})\n" for n in range(100)),
-            f"{image.stem} ({id}): 100 frames not explained: no FILE has this id; ":
+            f"{image.stem} ({id}): 100 frames not explained: of another build: the log is of {id}, ":
             "".join(f"      #{n % 100:02} pc {0x2379 + n:016x}  /src/{image.stem} (BuildId: {id})\n" for n in range(100)),
             "is of another build: _start, too, has": "".join(f" {('main', '_start')[n % 2]}+{n % 16 + 1:#x}/{0x300 + n:#x}\n" for n in range(100))}
     for reason, log in logs.items():

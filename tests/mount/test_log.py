@@ -82,8 +82,11 @@ class LogTest(MountTest):
         self.assertIn("1 frame not explained: not mounted; add the file with this id to SOURCE", told.stderr.decode())
         told = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=text.encode())
         self.assertIn("nowhere: 1 frame not explained: the log has no id, and nothing has this name; add the file", told.stderr.decode())
-        failed = run(GSYM, "filter", "--mount", self.mnt + "/none", input=b"", check=False)
-        self.assertEqual(failed.returncode, 1)
+        for where, words in ((self.mnt + "/none", "No such file"), (self.source, "no gsymfs is mounted there")):
+            for command in ("filter", "stack"):
+                failed = run(GSYM, command, "--mount", where, input=b"", check=False)
+                self.assertEqual(failed.returncode, 1)
+                self.assertIn(words, failed.stderr.decode())
 
     def test_by_name(self):
         """A log without ids: images are found by name if just one has it; by gsym filter only if it is asked for so."""

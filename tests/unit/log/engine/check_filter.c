@@ -61,6 +61,44 @@ TEST(sanitizers)
 			"    #0 0x55c8ec9c41aa  (/bin/x+0x)\n");
 }
 
+/* Inlined calls stay in the line, and names are escaped; a string has lines of its own. */
+TEST(json)
+{
+	check_log("{\"MESSAGE\":\"    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID
+		  ")\",\"PRIORITY\":\"3\"}\n"
+		  "{\"n\":1, \"m\":\"at " ID "+0xe4\"}\n"
+		  "  \"MESSAGE\" : \"\\t#01 pc 0000000000001009  /x.so (BuildId: " ID ")\\n\",\r\n"
+		  "{\"m\":\"Module x.so with build-id " ID "\\n#0  0x00007f0000000010 n/a (x.so + 0x10)\\n"
+		  "#1  0x00007f0000000010 n/a (x.so + 0x10)\"}\n",
+		  "{\"MESSAGE\":\"    #1 0x55c8ec9c41cc in beta /src/b.h:7  in alpha "
+		  "/src/a.c:5\",\"PRIORITY\":\"3\"}\n"
+		  "{\"n\":1, \"m\":\"at " ID "+0xe4 bad\\nname\\u001b[1m at /src/a.c:40\"}\n"
+		  "  \"MESSAGE\" : \"\\t#01 pc 0000000000001009  /x.so (beta /src/b.h:7)  (alpha /src/a.c:5) "
+		  "(BuildId: " ID ")\\n\",\r\n"
+		  "{\"m\":\"Module x.so with build-id " ID
+		  "\\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so + 0x10)\\n"
+		  "#1  0x00007f0000000010 beta at /src/b.h:7 alpha at /src/a.c:5 (x.so + 0x10)\"}\n");
+	/* Without BuildId the frame ends where its string does. */
+	check_log("{\"m\":\"#00 pc 0000000000001004  /system/app\",\"n\":[\"\\\\n " ID "+0x4\"]}\n",
+		  "{\"m\":\"#00 pc 0000000000001004  /system/app (alpha /src/a.c:5)\",\"n\":[\"\\\\n " ID
+		  "+0x4 alpha at /src/a.c:5\"]}\n");
+	/* None of it is in a string, or it is no object. */
+	check_unchanged("{\"m\":1, " ID "+0x4}\n{\"m\":\"" ID "\\n+0x4\"}\n{\"m\\\\");
+	check_log("{ " ID "+0x9\n\"a\" " ID "+0x9\n",
+		  "{ " ID "+0x9 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\n"
+		  "\"a\" " ID "+0x9 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\n");
+}
+
+/* Lines that tell a source position, or the function where the image has no more, get nothing. */
+TEST(known)
+{
+	check_unchanged(" alpha+0x4/0x14 mm/slub.c:12\n\n alpha+0x4/0x14 [x] mm/slub.c:12\n\n"
+			"RIP: 0010:alpha+0x4/0x14 mm/slub.c:12\n\n"
+			"1> C:\\src\\a.cpp(12): app!alpha+0x4\n\n"
+			"C  [app+0x44]  f::one+0x4\n\nC  [app+0x44]  alias+0x4\n\n");
+	check_log("C  [app+0x44]\n", "C  [app+0x44] f::one()+0x4\n");
+}
+
 TEST(coredumps)
 {
 	check_log(

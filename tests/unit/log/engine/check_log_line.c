@@ -289,6 +289,7 @@ TEST(repeated)
 		{&no_line, "app+0x12{} - f::one()\n", true},
 		{&no_line, "app+0x12{}: f::one()\n", true},
 		{&no_line, "app+0x12{} of f::one()\n", false},
+		{&no_line, "app+0x12{} work+0x9\n", true},
 		{&at_start, "app+0x12{} in start\n", true},
 		{&at_start, "app+0x12{} in starting\n", false},
 		{&at_start, "app+0x12{} in star\n", false},
@@ -299,6 +300,7 @@ TEST(repeated)
 		char expected[200];
 		const char *line = rows[i].line, *end = strchr(line, '}') + 1;
 		FOUND(rows[i].frame);
+		t.frames[0].is.address = 0x12;
 		snprintf(expected, sizeof(expected), "app+0x12%s%s",
 			 rows[i].repeated             ? ""
 			 : rows[i].frame == &in_a     ? " alpha at /src/dir/a.c:5"
