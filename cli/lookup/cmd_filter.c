@@ -300,6 +300,14 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 				  : "of another build: other functions that the log names start elsewhere";
 }
 
+/* The kernel itself, of which no file was given: logs of programs have frames of it, too. */
+static bool is_kernel_missing(const struct filter_unexplained *frame, const struct image_files *images)
+{
+	bool is_kernel = frame->module.is_kernel && strcmp(frame->module.name, "vmlinux") == 0;
+	return is_kernel && (frame->cause == FILTER_NO_IMAGE ||
+			     (frame->cause == FILTER_NO_FUNCTION && images_lack_kernel(images)));
+}
+
 static void tell_module(const struct filter_unexplained *frame, struct image_files *images)
 {
 	const struct filter_module *module = &frame->module;
@@ -315,11 +323,19 @@ static void tell_module(const struct filter_unexplained *frame, struct image_fil
 		snprintf(reason, sizeof(reason),
 			 "of another build: the log is of %s, the file of %s; give that of the log",
 			 module->id[0] ? module->id : module->release, other);
+	else if (is_kernel_missing(frame, images) && !images->refused.n)
+		snprintf(reason, sizeof(reason), "%s vmlinux%s%s%s", images->mount ? "add" : "give",
+			 module->id[0]        ? " with this id"
+			 : module->release[0] ? " of "
+					      : "",
+			 module->id[0] ? "" : module->release, images->mount ? " to SOURCE" : "");
 	else
 		snprintf(reason, sizeof(reason), "%s", reason_of(frame, images));
-	complain("%s%s%s%s%s: %" PRIu64 " frame%s not explained: %s",
-		 module->name[0] || module->id[0] ? "" : "addresses", module->name, both ? " (" : "",
-		 module->id, both ? ")" : "", n, n == 1 ? "" : "s", reason);
+	const char *name = !module->name[0] && !module->id[0] ? "addresses"
+			   : is_kernel_missing(frame, images) ? "kernel"
+							      : module->name;
+	complain("%s%s%s%s: %" PRIu64 " frame%s not explained: %s", name, both ? " (" : "", module->id,
+		 both ? ")" : "", n, n == 1 ? "" : "s", reason);
 }
 
 /* Tells at the end how many frames were explained, and of each module that was not, with what is at hand. */

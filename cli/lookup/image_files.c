@@ -517,7 +517,8 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 		const struct image_file *file = &images->list.v[i];
 		const struct gsym_info *info = gsym_reader_info(file->reader);
 		int fit = name_fit_of(images, file, module);
-		if (module->id[0] && fit > 0 && info->uuid_size && info->uuid_size < FILTER_ID_SIZE / 2) {
+		if (module->id[0] && fit > IMAGE_STANDS_IN && info->uuid_size &&
+		    info->uuid_size < FILTER_ID_SIZE / 2) {
 			for (size_t k = 0; k < info->uuid_size; k++)
 				snprintf(ret + 2 * k, 3, "%02x", info->uuid[k]);
 			return true;
@@ -530,6 +531,15 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 		return false;
 	strcpy(ret, builds.release);
 	return true;
+}
+
+bool images_lack_kernel(const struct image_files *images)
+{
+	const struct filter_module kernel = {.name = "vmlinux", .is_kernel = true};
+	bool has = images->mount;
+	for (size_t i = 0; i < images->n_given && !has; i++)
+		has = name_fit_of(images, &images->list.v[i], &kernel) > IMAGE_STANDS_IN;
+	return !has;
 }
 
 /* Its files are read once. 0 or -ENOMEM. */

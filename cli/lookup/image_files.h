@@ -73,6 +73,9 @@ int images_find(struct image_files *images, const struct filter_module *module,
 bool images_tell_other(struct image_files *images, const struct filter_module *module,
 		       char ret[static FILTER_ID_SIZE]);
 
+/* Whether no file is called like the kernel, for which the only one stands in. */
+bool images_lack_kernel(const struct image_files *images);
+
 /* The functions of struct filter_images, with @user a struct image_files. */
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret);
 bool images_segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret);

@@ -7,9 +7,8 @@
 #include "log/line/text_scan.h"
 
 enum {
-	FITS_KERNEL = 1, /* any name */
-	FITS_BEGINNING,  /* "example.debug.gsym" for "example" */
-	FITS_WHOLE,      /* "example.gsym" */
+	FITS_BEGINNING = IMAGE_STANDS_IN + 1, /* "example.debug.gsym" for "example" */
+	FITS_WHOLE,                           /* "example.gsym" */
 	/* Added for what the path tells besides. */
 	FITS_RELEASE = 8, /* the kernel's release */
 	FITS_END = 16,    /* it ends with the path of the module: the file of another root directory */
@@ -158,7 +157,7 @@ static unsigned name_fit(const char *path, const struct filter_module *module, b
 		return 0;
 	if (rest && *rest == '-')
 		return FITS_BEGINNING;
-	return only && !strstr(of_file, ".ko.") ? FITS_KERNEL : 0;
+	return only && !strstr(of_file, ".ko.") ? IMAGE_STANDS_IN : 0;
 }
 
 int image_fit(const char *path, const char *real, const struct filter_module *module, bool only)

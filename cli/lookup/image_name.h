@@ -7,8 +7,10 @@
 
 #include "log/engine/filter.h"
 
-/* The name fits, but the path tells another release than the module's: another build. */
-enum { IMAGE_OTHER_RELEASE = -1 };
+enum {
+	IMAGE_OTHER_RELEASE = -1, /* the name fits, but the path tells another release: another build */
+	IMAGE_STANDS_IN = 1,      /* for the kernel, under any name, as the only file */
+};
 
 /*
  * How well a file matches the module: more is better, 0: not at all, or IMAGE_OTHER_RELEASE.

@@ -43,9 +43,21 @@ static const char *before_deleted(const char *from, const char *to)
 	return (size_t)(to - from) > size && memcmp(to - size, deleted, size) == 0 ? to - size : to;
 }
 
+/* Cuts what Android has around the name of a library in a package: "base.apk!lib.so (offset 0x1000)". */
+static void cut_package(const char **from, const char **to)
+{
+	static const char offset[] = " (offset 0x", package[] = ".apk!";
+	const char *at = find_text(*from, *to, offset);
+	if (at && (*to)[-1] == ')')
+		*to = at;
+	at = find_text(*from, *to, package);
+	*from = at ? at + sizeof(package) - 1 : *from;
+}
+
 void module_set_name(struct filter_module *module, const char *from, const char *to)
 {
 	to = before_deleted(from, to);
+	cut_package(&from, &to);
 	size_t size = (size_t)(to - from);
 	if (size >= FILTER_NAME_SIZE) {
 		from = to - (FILTER_NAME_SIZE - 1);

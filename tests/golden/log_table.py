@@ -77,6 +77,11 @@ SUMMARIES = (
 )
 
 
+# Kernel frames in the log of a program, which is the only file.
+KERNEL = ("CPU: 0 PID: 1 Comm: cat Not tainted 5.10.0 #1", "            1025 Shape::move+0x5 (/opt/plain)", "  ffffffff81000015 vfs_read+0x15 ([kernel.kallsyms])")
+GIVE_KERNEL = "gsym: kernel: 1 frame not explained: give vmlinux of 5.10.0"
+
+
 def lines_of(cell):
     """The code in a cell of a table, one piece a line."""
     lines = []
@@ -111,6 +116,9 @@ def main():
             good = got == lines_of(reason)
             failed += not good
             print(f"{'ok' if good else 'not ok'}: {reason.strip()}{'' if good else f': {got}'}")
+        got = images.tell(KERNEL, "one")[1]
+        failed += GIVE_KERNEL not in got
+        print(f"{'ok' if GIVE_KERNEL in got else 'not ok'}: the kernel of a program's log: {got}")
         for lines, summary in SUMMARIES:
             got = images.tell(lines, "several")[1][0]
             failed += got != f"gsym: {summary}"
