@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/symbolizer/debug_file.h"
 #include "work/cache/image_id.h"
 #include "cli/lookup/image_mount.h"
 #include "cli/command/message.h"
@@ -141,12 +142,21 @@ static int refuse_arch(struct symbol_module *module, const char *arch, const str
 			list);
 }
 
+static bool find_debug_file(const struct symbolizer_options *options, struct symbol_module *module,
+			    const char *path, char ret[PATH_MAX])
+{
+	struct object_file *object = NULL;
+	return debug_file_may_be_elsewhere(options, path) && !module_object(module, &object) && object &&
+	       debug_file_find(options, object, path, ret);
+}
+
 /* Opens the GSYM or object file @path; @arch may be NULL. */
 static int open_path(struct opening *opening, const char *path, const char *arch)
 {
 	const struct symbolizer_options *options = opening->table->options;
 	struct symbol_module *module = opening->module;
 	struct object_arches held = {.n = 0};
+	char other[PATH_MAX];
 	const struct object_options how = {
 		.arch = arch,
 		.any_alone = true,
@@ -162,8 +172,9 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 	if (access(path, F_OK) == 0 && open_gsym_of(options, module, path) == 0)
 		return 0;
 	int err = open_gsym(module, path);
+	bool has_other = err == -EBADMSG && find_debug_file(options, module, path, other);
 	if (err == -EBADMSG)
-		err = object_lookup_open(path, &how, &module->image, &module->diag);
+		err = object_lookup_open(has_other ? other : path, &how, &module->image, &module->diag);
 	if (err == -ENODATA)
 		return open_without_functions(module);
 	if (held.n)
@@ -201,6 +212,10 @@ static int open_debug_file(struct opening *opening, const char *id)
 			     id + 2) >= (int)sizeof(path) ||
 		    access(path, F_OK))
 			continue;
+		module->path = strdup(path);
+		return module->path ? open_path(opening, path, options->arch) : -ENOMEM;
+	}
+	if (options->debuginfod != DEBUGINFOD_NO && debug_file_fetched(id, path)) {
 		module->path = strdup(path);
 		return module->path ? open_path(opening, path, options->arch) : -ENOMEM;
 	}

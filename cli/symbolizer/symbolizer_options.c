@@ -48,6 +48,17 @@ static int add_debug_dir(const struct option_row *row, const char *value, void *
 	return 0;
 }
 
+/* @to: the options. */
+static int add_dsym_hint(const struct option_row *row, const char *value, void *to, struct gsym_diag *diag)
+{
+	struct symbolizer_options *options = to;
+	(void)row;
+	if (options->n_dsym_hints == DEBUG_DIRS_MAX)
+		return diag_set(diag, -E2BIG, "given too often");
+	options->dsym_hints[options->n_dsym_hints++] = value;
+	return 0;
+}
+
 static int set_demangle(const struct option_row *row, const char *value, void *to, struct gsym_diag *diag)
 {
 	static const struct {
@@ -143,13 +154,15 @@ const struct option_row symbolizer_rows[] = {
 	 OPTION_PARSED(symbolizer_options, cache_size, set_number), .groups = LLVM},
 	{0, "color", "[always|auto|never]", "no effect: only markup is coloured",
 	 OPTION_IGNORED, .groups = LLVM},
-	{0, "no-debuginfod", NULL, "no effect: no server is asked", OPTION_IGNORED, .groups = LLVM},
-	{0, "debuginfod", NULL, "not done: gsymfs with debuginfod=yes asks servers, see GSYMFS_MOUNT",
-	 NOT_DONE, .groups = LLVM},
+	{0, "debuginfod", NULL, "take what debuginfod's clients have fetched; no server is asked",
+	 OPTION_VALUE(symbolizer_options, debuginfod, DEBUGINFOD_YES), .groups = LLVM},
+	{0, "no-debuginfod", NULL, "do not",
+	 OPTION_VALUE(symbolizer_options, debuginfod, DEBUGINFOD_NO), .groups = LLVM},
 	{0, "relativenames", NULL, "not done: GSYM does not tell the directory of a compilation",
 	 NOT_DONE, .groups = LLVM},
 	{0, "dwp", "FILE", "not done: a DWARF package is found beside its program", NOT_DONE, .groups = LLVM},
-	{0, "dsym-hint", "DIR", "not done: a dSYM is found beside its program", NOT_DONE, .groups = LLVM},
+	{0, "dsym-hint", "DIR.dSYM", "look for debug files in this bundle, too",
+	 add_dsym_hint, 0, 0, 0, 0, .groups = LLVM},
 	{0, "filter-markup", NULL, "not done: use gsym filter", NOT_DONE, .groups = LLVM},
 	{0, "disable-gsym", NULL, "take no NAME.gsym beside a file or in DIR",
 	 OPTION_FLAG(symbolizer_options, no_gsym_file), .groups = LLVM},

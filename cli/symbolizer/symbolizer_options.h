@@ -29,6 +29,12 @@ enum function_names {
 	FUNCTION_NAMES_LINKAGE, /* as in the symbol table */
 };
 
+enum debuginfod_use {
+	DEBUGINFOD_BY_ENVIRONMENT, /* as if asked for where $DEBUGINFOD_URLS names servers */
+	DEBUGINFOD_YES,
+	DEBUGINFOD_NO,
+};
+
 enum { DEBUG_DIRS_MAX = 16 };
 
 /* Strings are borrowed from the command line. */
@@ -49,6 +55,9 @@ struct symbolizer_options {
 	const char *object, *build_id, *section, *arch, *gsym_dir, *cache;
 	const char *debug_dirs[DEBUG_DIRS_MAX + 2]; /* those given, the default one, NULL */
 	size_t n_debug_dirs;
+	const char *dsym_hints[DEBUG_DIRS_MAX]; /* bundles */
+	size_t n_dsym_hints;
+	enum debuginfod_use debuginfod; /* whether the caches of its clients are looked into */
 	char **operands;
 	size_t n_operands;
 };

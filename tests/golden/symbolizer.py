@@ -268,8 +268,8 @@ class Symbolizer(unittest.TestCase):
         self.llvm("--output-style=JSON", "-e", "nope", "1", status=1)
 
     def test_refused(self):
-        for option, words in (("--relativenames", "GSYM does not tell"), ("--dwp=x", "found beside"), ("--dsym-hint=x", "found beside"),
-                              ("--filter-markup", "use gsym filter"), ("--debuginfod", "debuginfod=yes"), ("--dia", "Windows"),
+        for option, words in (("--relativenames", "GSYM does not tell"), ("--dwp=x", "found beside"),
+                              ("--filter-markup", "use gsym filter"), ("--dia", "Windows"),
                               ("--output-style=XML", "GNU, LLVM or JSON, but got 'XML'\n"),
                               ("--functions=long", "none, short or linkage, but got 'long'\n"),
                               ("--adjust-vma=-1", "a non-negative integer, but got '-1'\n"),
@@ -415,6 +415,52 @@ class Symbolizer(unittest.TestCase):
         self.assertIn("second.c:2\n", self.gnu("-e", "beside", hex(self.second_addr)))
         os.unlink(self.at("beside"))
         self.llvm("-e", "beside", a, status=1)
+
+    def stripped(self, name):
+        """The program without debug data, and the file with it; LLVM's cache has a hash of the id in the name of a file."""
+        must("cc", "-g", "-O1", "-Wl,--build-id=0x127da749021c1fc1a58cba734a1f542cbe2b7ce4", "-o", name, "app.c", cwd=self.dir)
+        must("objcopy", "--only-keep-debug", self.at(name), self.at(name + ".debug"))
+        must("objcopy", "--strip-debug", f"--add-gnu-debuglink={self.at(name + '.debug')}", self.at(name))
+        return self.at(name), self.at(name + ".debug")
+
+    def test_debug_file_of_a_link(self):
+        """It may lie beside the symbolic link that the program is opened by."""
+        program, debug = self.stripped("linked")
+        for name in ("real", "links"):
+            os.mkdir(self.at(name))
+        os.rename(program, self.at("real", "elsewhere"))
+        os.rename(debug, self.at("links", "linked.debug"))
+        os.symlink(self.at("real", "elsewhere"), self.at("links", "program"))
+        a = hex(self.addr)
+        self.assertEqual(self.llvm("-e", "real/elsewhere", a), "outer\n??:0:0\n\n")
+        self.assertEqual(self.llvm("-e", "links/program", a), self.stack() + "\n")
+        self.assertEqual(self.gnu("-fie", "links/program", a), self.stack(""))
+        shutil.copy(self.second, self.at("links", "linked.debug"))
+        self.assertEqual(self.llvm("-e", "links/program", a), "outer\n??:0:0\n\n")
+
+    def test_debug_file_of_an_option(self):
+        """--dsym-hint names bundles; --debuginfod takes what the clients of elfutils and LLVM have in their caches."""
+        program, debug = self.stripped("hinted")
+        build_id = re.search(r"Build ID: (\w+)", must("readelf", "-n", program))[1]
+        os.makedirs(self.at("a.dSYM", "Contents", "Resources", "DWARF"))
+        shutil.move(debug, self.at("a.dSYM", "Contents", "Resources", "DWARF", "hinted"))
+        a, bare = hex(self.addr), "outer\n??:0:0\n\n"
+        self.assertEqual(self.llvm("-e", program, a), bare)
+        self.assertEqual(self.llvm("-e", program, "--dsym-hint=none", "--dsym-hint", "a.dSYM", a), self.stack() + "\n")
+        places = (self.at("fetched", build_id, "debuginfo"), self.at("fetched", "llvmcache-1165050469834211050"))
+        env = {"DEBUGINFOD_CACHE_PATH": self.at("fetched")}
+        for place in places:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copy(self.at("a.dSYM", "Contents", "Resources", "DWARF", "hinted"), place)
+            for words in (["-e", program, "--debuginfod"], ["--build-id=" + build_id], ["--build-id=" + build_id.upper()]):
+                self.assertEqual(self.llvm(*words, a, env=env), self.stack() + "\n", words)
+            self.assertEqual(self.llvm("-e", program, a, env={**env, "DEBUGINFOD_URLS": "http://localhost:1"}), self.stack() + "\n")
+            self.assertEqual(self.llvm("-e", program, a, env={**env, "DEBUGINFOD_URLS": ""}), bare)
+            self.assertEqual(self.llvm("-e", program, "--no-debuginfod", a, env={**env, "DEBUGINFOD_URLS": "x"}), bare)
+            self.assertEqual(self.llvm("--no-debuginfod", f"BUILDID:{build_id} {a}", env=env), "??\n??:0:0\n\n")
+            pathlib.Path(place).write_bytes(b"")
+            self.assertEqual(self.llvm(f"BUILDID:{build_id} {a}", env=env), "??\n??:0:0\n\n")
+            self.assertIn("could not find build ID", self.err)
 
     def test_colon_in_a_name(self):
         """FILE:ARCH is tried only where no file is called so."""
