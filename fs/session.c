@@ -19,6 +19,7 @@
 #include "fs/sys/request_loop.h"
 #include "fs/tree/ops.h"
 #include "gsym/base/diag.h"
+#include "work/os/beneath.h"
 
 /* Threads that wait for the shared store while others convert; as many as it transfers at once. */
 enum { STORE_WAITERS = 8 };
@@ -116,6 +117,18 @@ static int start_threads(struct gsymfs *fs)
 	return err ? err : signals_start(&fs->signals); /* last: a signal stops the others */
 }
 
+/* Nothing is lost by it but time, as long as the filter is not one that takes more than its author meant. */
+static void tell_refusal(const struct gsymfs *fs)
+{
+	int err = beneath_refused();
+	if (err)
+		log_warning(&fs->log,
+			    "openat2(2) is refused: %s: paths are walked step by step; permit it in the "
+			    "filter of "
+			    "system calls (systemd: no RestrictSUIDSGID=)",
+			    strerror(-err));
+}
+
 /* Serves until a signal or an unmount; 0 after either. */
 static int serve(struct gsymfs *fs, struct request_loop *loop)
 {
@@ -125,6 +138,7 @@ static int serve(struct gsymfs *fs, struct request_loop *loop)
 	} else {
 		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source_names, fs->mountpoint,
 			 fs->cache.path);
+		tell_refusal(fs);
 		err = request_loop_run(loop);
 	}
 	signals_stop(&fs->signals);

@@ -7,6 +7,7 @@
 #include "fs/convert/queue.h"
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
+#include "work/os/beneath.h"
 
 /* ---- README ---- */
 
@@ -106,13 +107,15 @@ struct content *root_status(struct tree *tree, struct revision *dir, const struc
 {
 	(void)dir;
 	struct kv_writer kv = {.json = false};
-	int err = 0;
+	int err = 0, refused = beneath_refused();
 	kv_begin(&kv);
 	kv_text(&kv, "state", scan_state(tree->images));
 	for (size_t i = 0; i < tree->n_roots; i++)
 		kv_item(&kv, "source", tree->roots[i].path, strlen(tree->roots[i].path));
 	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)
 		err = put_skipped(&kv, tree, &skipped_keys[i], caller_sees_all(caller));
+	if (refused)
+		kv_text(&kv, "openat2_refused", strerror(-refused));
 	put_shared(&kv, tree->answers->queue->converter);
 	kv_end(&kv);
 	struct content *content = err || kv.out.failed ? NULL : content_new(kv.out.v, kv.out.n);

@@ -162,6 +162,28 @@ class SourcesTest(MountTest):
         self.assertEqual(os.listdir(self.by_path(self.first)), ["link"])
         self.assertNotIn(build_id(outside), self.ids())
 
+    def test_openat2_refused(self):
+        """As by RestrictSUIDSGID= of systemd, and by profiles of containers that are older than it."""
+        path = self.compile("program", where=self.second)
+        id = build_id(path)
+        debug = os.path.join(self.first, ".build-id", id[:2], id[2:] + ".debug")
+        os.makedirs(os.path.dirname(debug))
+        run("objcopy", "--only-keep-debug", path, debug)
+        address = next(start for start, _, name in self.functions(path) if name.endswith("normEv"))
+        run("strip", path)
+        os.symlink("../second/program", os.path.join(self.first, "link"))
+        for number, text in (errno.ENOSYS, "Function not implemented"), (errno.EPERM, "Operation not permitted"):
+            environment = self.preload("no_openat2.c", "-DREFUSAL=%d" % number)
+            daemon = self.mount(source=self.both, env=environment)
+            daemon.wait_scanned()
+            self.assertIn("sample.cpp", self.read(id, hex(address)))
+            self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "link")), [id])
+            self.assertIn("openat2_refused\t%s\n" % text, self.read("status"))
+            self.assertEqual(daemon.log().count("openat2(2) is refused: " + text), 1)
+            daemon.stop()
+        self.mount(source=self.both).wait_scanned()
+        self.assertNotIn("openat2", self.read("status"))
+
     def test_what_is_asked_for_during_the_first_scan(self):
         """It does not wait for its turn, but what is in no source is not looked at."""
         first, outside = self.compile("one", where=self.first), self.compile("outside")

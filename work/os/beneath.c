@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "work/os/acl.h"
+#include "work/os/path_walk.h"
 #include "gsym/base/fault.h"
 
 enum {
@@ -23,6 +24,16 @@ enum {
 	 */
 	AGAIN_MAX = 32,
 };
+
+/*
+ * Linux before 5.6 has no openat2(2), and filters refuse it whose authors do not know it, or whose rules
+ * cannot look into its argument: RestrictSUIDSGID= of systemd, containers. A file system that answers EPERM
+ * does so again.
+ */
+static bool is_refusal(int err)
+{
+	return err == -ENOSYS || err == -EPERM;
+}
 
 static int openat2_beneath(int dir, const char *path, int flags, uint64_t resolve)
 {
@@ -38,22 +49,29 @@ static int openat2_beneath(int dir, const char *path, int flags, uint64_t resolv
 	return fd < 0 ? system_error(errno) : (int)fd;
 }
 
+int beneath_refused(void)
+{
+	int fd = openat2_beneath(AT_FDCWD, ".", O_PATH, 0);
+	if (fd < 0)
+		return is_refusal(fd) ? fd : 0;
+	close(fd);
+	return 0;
+}
+
+static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
+{
+	int fd = openat2_beneath(dir, path, flags, resolve);
+	return is_refusal(fd) ? path_walk(dir, path, flags, resolve) : fd;
+}
+
 int open_beneath(int dir, const char *path, int flags)
 {
-	int fd = openat2_beneath(dir, path, flags, RESOLVE_NO_SYMLINKS);
-	if (fd != -ENOSYS)
-		return fd;
-	/*
-	 * Linux before 5.6: only the last component is protected, not a directory that is replaced by a
-	 * symbolic link during the call.
-	 */
-	fd = openat(dir, path, flags | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? system_error(errno) : fd;
+	return open_resolved(dir, path, flags, RESOLVE_NO_SYMLINKS);
 }
 
 int stat_link_beneath(int dir, const char *path, struct stat *ret)
 {
-	int fd = openat2_beneath(dir, path, O_PATH, RESOLVE_NO_XDEV);
+	int fd = open_resolved(dir, path, O_PATH, RESOLVE_NO_XDEV);
 	if (fd < 0)
 		return fd;
 	int err = fstat(fd, ret) ? system_error(errno) : 0;
@@ -141,7 +159,7 @@ int entry_stat(int dir, const char *name, dev_t avoid, dev_t local, struct stat 
  */
 static int open_component(int dir, const char *name, dev_t avoid)
 {
-	int fd = openat2_beneath(dir, name, O_PATH, RESOLVE_NO_SYMLINKS);
+	int fd = open_resolved(dir, name, O_PATH, RESOLVE_NO_SYMLINKS);
 	if (fd >= 0 && avoid && entry_device(fd, "") == avoid) {
 		close(fd);
 		return -EXDEV;
@@ -153,7 +171,7 @@ static int open_component(int dir, const char *name, dev_t avoid)
 static int open_across(int dir, const char *path, dev_t avoid)
 {
 	char name[NAME_MAX + 1];
-	int fd = openat2_beneath(dir, ".", O_PATH | O_DIRECTORY, 0);
+	int fd = open_resolved(dir, ".", O_PATH | O_DIRECTORY, 0);
 	for (size_t n; fd >= 0 && *(path += strspn(path, "/")); path += n) {
 		n = strcspn(path, "/");
 		int parent = fd;
@@ -168,13 +186,13 @@ static int open_across(int dir, const char *path, dev_t avoid)
 
 int open_path_inside(int dir, const char *path, dev_t avoid)
 {
-	int fd = openat2_beneath(dir, path, O_PATH, RESOLVE_NO_XDEV);
+	int fd = open_resolved(dir, path, O_PATH, RESOLVE_NO_XDEV);
 	return fd != -EXDEV || has_dotdot(path) ? fd : open_across(dir, path, avoid);
 }
 
 int open_dir_inside(int dir, const char *path, dev_t avoid)
 {
-	int fd = openat2_beneath(dir, path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	int fd = open_resolved(dir, path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 	return fd == -EXDEV ? open_across(dir, path, avoid) : fd;
 }
 

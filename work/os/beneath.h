@@ -10,6 +10,12 @@
 #include <sys/stat.h>
 
 /*
+ * The negative errno with which openat2(2) is refused altogether, by the kernel or a filter of system calls;
+ * 0: it works. The functions below then do the same by path_walk(), more slowly.
+ */
+int beneath_refused(void);
+
+/*
  * open(2) of the relative @path with @flags; no component may be a symbolic link or lead out of @dir. A
  * descriptor, or a negative errno: -ELOOP for a symbolic link, -EXDEV for a path that leaves @dir.
  */

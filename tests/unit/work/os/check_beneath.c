@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 static char top_path[] = "/tmp/gsymfs-beneath-XXXXXX";
 static int top;
 static bool fstat_fails;
+static int refusal; /* of openat2(2) */
 
 /* With _FILE_OFFSET_BITS=64 that is the name of fstat(2). */
 int __real_fstat64(int fd, struct stat *ret);
@@ -30,6 +33,16 @@ int __wrap_fstat64(int fd, struct stat *ret)
 		return __real_fstat64(fd, ret);
 	errno = EIO;
 	return -1;
+}
+
+/* Of what is tested only openat2() has no function in the C library. */
+long __real_syscall(long number, int dir, const char *path, const struct open_how *how, size_t size);
+long __wrap_syscall(long number, int dir, const char *path, const struct open_how *how, size_t size);
+long __wrap_syscall(long number, int dir, const char *path, const struct open_how *how, size_t size)
+{
+	assert_int_equal(number, SYS_openat2);
+	errno = refusal;
+	return refusal ? -1 : __real_syscall(number, dir, path, how, size);
 }
 
 static void put_file(const char *path, mode_t mode)
@@ -49,7 +62,10 @@ static int set_up(void **state)
 	if (mkdirat(top, "dir", 0755) || mkdirat(top, "dir/sub", 0755))
 		return -1;
 	put_file("dir/sub/file", 0644);
-	return symlinkat("dir/sub/file", top, "link") || symlinkat("/etc/passwd", top, "out");
+	return symlinkat("dir/sub/file", top, "link") || symlinkat("/etc/passwd", top, "out") ||
+	       symlinkat("../link", top, "dir/up") || symlinkat("../../x", top, "dir/over") ||
+	       symlinkat("sub/", top, "dir/down") || symlinkat("loop", top, "loop") ||
+	       symlinkat("nothing", top, "dangling");
 }
 
 static int tear_down(void **state)
@@ -96,6 +112,101 @@ TEST(target_of_a_link)
 	int err = stat_link_beneath(top, "link", &got);
 	fstat_fails = false;
 	assert_int_equal(err, -EIO);
+	assert_int_equal(count_open_descriptors(), before);
+}
+
+/* What is opened there, or why nothing is: the inode, or a negative errno. */
+static long long found(int fd)
+{
+	struct stat st;
+	if (fd < 0)
+		return fd;
+	assert_int_equal(__real_fstat64(fd, &st), 0);
+	close(fd);
+	return (long long)st.st_ino;
+}
+
+/* Where openat2(2) is refused every path leads to the same file, or the same error. */
+TEST(refused)
+{
+	static const int refusals[] = {ENOSYS, EPERM};
+	static const char *const paths[] = {
+		".",
+		"./",
+		"dir",
+		"dir/",
+		"dir//sub/./file",
+		"dir/sub/file/",
+		"dir/sub/file/x",
+		"link",
+		"link/",
+		"link/x",
+		"out",
+		"loop",
+		"dangling",
+		"dir/up",
+		"dir/over",
+		"dir/down",
+		"dir/down/file",
+		"dir/down/..",
+		"dir/down/../sub/file",
+		"dir/..",
+		"..",
+		"dir/../..",
+		"dir/sub/../../link",
+		"nothing",
+		"nothing/x",
+		"/",
+		"/etc",
+		"",
+		"../dir",
+	};
+	unsigned before = count_open_descriptors();
+	assert_int_equal(beneath_refused(), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct stat st;
+		long long want[5], got[5];
+		for (size_t k = 0; k <= ARRAY_SIZE(refusals); k++) {
+			refusal = k ? refusals[k - 1] : 0;
+			got[0] = found(open_beneath(top, paths[i], O_RDONLY | O_NONBLOCK));
+			got[1] = found(open_beneath(top, paths[i], O_PATH | O_NOFOLLOW));
+			got[2] = found(open_path_inside(top, paths[i], 0));
+			got[3] = found(open_dir_inside(top, paths[i], 0));
+			got[4] = stat_link_beneath(top, paths[i], &st);
+			for (size_t f = 0; f < ARRAY_SIZE(got); f++) {
+				if (k && got[f] != want[f])
+					fail_msg("function %zu of '%s': %lld, want %lld", f, paths[i], got[f],
+						 want[f]);
+				want[f] = got[f];
+			}
+			assert_int_equal(beneath_refused(), -refusal);
+		}
+		refusal = 0;
+	}
+	assert_int_equal(count_open_descriptors(), before);
+}
+
+/* A path through many directories, up and down again, or too deep, costs no descriptor. */
+TEST(refused_depth)
+{
+	char path[1024] = "";
+	unsigned before = count_open_descriptors();
+	refusal = ENOSYS;
+	for (int i = 0; i < 100; i++)
+		strcat(path, "dir/../");
+	strcat(path, "dir/sub/file");
+	assert_int_equal(opened(open_path_inside(top, path, 0)), 1);
+	*path = 0;
+	for (int i = 0; i < 130; i++) {
+		strcat(path, "d/");
+		path[strlen(path) - 1] = 0;
+		assert_int_equal(mkdirat(top, path, 0755), 0);
+		strcat(path, "/");
+	}
+	assert_int_equal(opened(open_path_inside(top, path, 0)), -ENAMETOOLONG);
+	path[2 * 120] = 0;
+	assert_int_equal(opened(open_path_inside(top, path, 0)), 1);
+	refusal = 0;
 	assert_int_equal(count_open_descriptors(), before);
 }
 
