@@ -66,7 +66,7 @@ struct name_entry {
 	uint32_t index;
 };
 
-enum { NAME_HASHES_MAX = 2 };
+enum { NAME_HASHES_MAX = 3 };
 
 /*
  * Everything that building a table allocates: after a signal has interrupted it, because the file was

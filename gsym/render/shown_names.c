@@ -9,7 +9,7 @@ enum {
 	DEMANGLED_MAX = 4 * SHOWN_SIZE_MAX, /* before llvm's spelling makes it shorter */
 };
 
-static void deinit(struct shown_names *shown)
+void shown_names_deinit(struct shown_names *shown)
 {
 	for (size_t i = 0; i < SHOWN_FORMS; i++)
 		text_deinit(&shown->forms[i]);
@@ -48,10 +48,41 @@ size_t shown_size_unversioned(const char *stored)
 	return *end ? strlen(stored) : (size_t)(at - stored);
 }
 
-/* What the function called @stored is shown as. Forms are left empty that are as it is stored, or as the one
- * before. */
-static void make_forms(const char *stored, struct shown_names *shown)
+/* How many of the @size bytes at @text are the name of an operator, in which brackets are none. */
+static size_t operator_size(const char *text, size_t size)
 {
+	static const char word[] = "operator";
+	size_t n = sizeof(word) - 1;
+	if (size < n || memcmp(text, word, n) != 0)
+		return 0;
+	while (n < size && strchr("<>=-", text[n]))
+		n++;
+	return n;
+}
+
+/* Appends the bare name without what is in angle brackets; nothing if there are none. */
+static void append_plain(struct text_buf *plain, const struct text_buf *bare)
+{
+	size_t depth = 0, removed = 0;
+	if (!bare->n || !memchr(bare->v, '<', bare->n))
+		return;
+	for (size_t i = 0, n; i < bare->n; i += n) {
+		size_t word = operator_size(bare->v + i, bare->n - i);
+		n = word ? word : 1;
+		bool opens = !word && bare->v[i] == '<', closes = !word && depth && bare->v[i] == '>';
+		depth += opens;
+		removed += opens;
+		if (!depth)
+			text_bytes(plain, bare->v + i, n);
+		depth -= closes;
+	}
+	if (depth || !removed)
+		plain->n = 0; /* what failed stays so */
+}
+
+void shown_names_make(struct shown_names *shown, const char *stored)
+{
+	struct text_buf *plain = &shown->forms[SHOWN_PLAIN];
 	struct text_buf *whole = &shown->forms[SHOWN_WHOLE], *bare = &shown->forms[SHOWN_BARE];
 	size_t size = strnlen(stored, STORED_MAX + 1);
 	enum demangle_mode mode = shown->mode ? shown->mode : DEMANGLE_AUTO;
@@ -61,8 +92,10 @@ static void make_forms(const char *stored, struct shown_names *shown)
 		return;
 	bool too_long, demangled = demangle_append_short(whole, stored, mode, DEMANGLED_MAX, &too_long);
 	if ((demangled || too_long || !demangle_applies(stored, DEMANGLE_AUTO)) &&
-	    demangle_append_bare(bare, stored, DEMANGLED_MAX))
+	    demangle_append_bare(bare, stored, DEMANGLED_MAX)) {
 		escape_tail(bare, 0, ESCAPE_TEXT);
+		append_plain(plain, bare);
+	}
 	note_failure(shown);
 	if (too_long)
 		return;
@@ -81,7 +114,7 @@ static void make_forms(const char *stored, struct shown_names *shown)
 		text_reset(whole);
 }
 
-/* The two forms of a name must not meet in one bucket. */
+/* The forms of a name must not meet in one bucket. */
 static uint32_t hash_form(const char *name, size_t size, enum shown_form form, uint64_t secret)
 {
 	return name_hash(name, size, secret ^ form);
@@ -91,7 +124,7 @@ static unsigned hash_forms(void *user, const char *name, uint64_t secret, uint32
 {
 	struct shown_builder *b = user;
 	unsigned n = 0;
-	make_forms(name, &b->shown);
+	shown_names_make(&b->shown, name);
 	for (size_t i = 0; i < SHOWN_FORMS; i++) {
 		const struct text_buf *form = &b->shown.forms[i];
 		if (form->n && form->n <= SHOWN_SIZE_MAX)
@@ -112,13 +145,13 @@ int shown_builder_run(struct shown_builder *b, const struct gsym_reader *reader)
 void shown_builder_deinit(struct shown_builder *b)
 {
 	name_builder_deinit(&b->names);
-	deinit(&b->shown);
+	shown_names_deinit(&b->shown);
 }
 
 static bool is_shown(const struct name_search *search, const char *stored)
 {
 	struct shown_search *s = search->user;
-	make_forms(stored, &s->shown);
+	shown_names_make(&s->shown, stored);
 	return is_text(&s->shown.forms[s->form], search->name, search->name_size);
 }
 
@@ -134,5 +167,5 @@ void shown_search_begin(struct name_search *ret, struct shown_search *user, cons
 
 void shown_search_deinit(struct shown_search *user)
 {
-	deinit(&user->shown);
+	shown_names_deinit(&user->shown);
 }

@@ -1,11 +1,12 @@
 /*
  * shown_names.h - functions by their name as answers show it.
  *
- * Functions are stored under their linkage names, while users know what answers, nm -C and debuggers
- * print. This is a table of names as text answers show them ("ns::S::m(int) const"), of those of C++ and D
- * without return type and parameters ("ns::S::m"), and of symbols without their version ("f" of "f@V1"),
- * as backtrace_symbols() prints them. It holds hashes only: a search demangles the candidates again and
- * compares. Names shown as stored are not in it; nor are, without parameters, clones and parts of functions
+ * Functions are stored under their linkage names, while users know what answers, nm -C and debuggers print.
+ * This is a table of names as text answers show them ("ns::S::m<int>(int) const"), of those of C++ and D
+ * without return type and parameters ("ns::S::m<int>"), of these without template arguments ("ns::S::m"), and
+ * of symbols without their version ("f" of "f@V1"), as backtrace_symbols() prints them. It holds hashes only:
+ * a search demangles the candidates again and compares. Names shown as stored are not in it; nor are, without
+ * parameters, clones and parts of functions
  * ("work(int) (.cold)"), which do not start where the function does. Building it demangles all names of a
  * file.
  */
@@ -21,7 +22,8 @@ enum {
 
 enum shown_form {
 	SHOWN_WHOLE,
-	SHOWN_BARE, /* without result and parameters, or without version */
+	SHOWN_BARE,  /* without result and parameters, or without version */
+	SHOWN_PLAIN, /* likewise, and without the arguments of templates */
 	SHOWN_FORMS,
 };
 
@@ -54,6 +56,10 @@ struct shown_builder {
  * "f_@typeInfo(T).tag_type". Pure.
  */
 size_t shown_size_unversioned(const char *stored);
+
+/* Sets the forms of the function called @stored, each "" where it is as it is stored, or as one before. */
+void shown_names_make(struct shown_names *shown, const char *stored);
+void shown_names_deinit(struct shown_names *shown);
 
 /* Makes builder->names.table of all functions of @reader: 0 or -ENOMEM. */
 int shown_builder_run(struct shown_builder *builder, const struct gsym_reader *reader);

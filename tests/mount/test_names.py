@@ -61,13 +61,14 @@ class NamesTest(MountTest):
                 ("ns::S::operator+(int) const", "ns::S::operator+"): ["_ZNK2ns1SplEi"],
                 ("ns::S::operator int() const", "ns::S::operator int"): ["_ZNK2ns1ScviEv"],
                 ("int ns::twice<int>(int)", "ns::twice<int>"): ["_ZN2ns5twiceIiEET_S1_"],
+                ("ns::twice",): ["_ZN2ns5twiceIiEET_S1_", "_ZN2ns5twiceIlEET_S1_"],
                 ("plain",): ["plain"],
                 ("plain_in::plain(long)", "plain_in::plain"): ["_ZN8plain_in5plainEl"]}.items():
             for name in names:
                 for suffix in ("", ".tsv", ".raw", ".raw.json", ".atos"):
                     self.assertEqual(self.sym(name + suffix), self.answers(*stored, suffix=suffix), name)
                 self.assertEqual(self.sym(name + "+0x1.tsv"), self.answers(*stored, suffix=".tsv", offset=1), name)
-        for name in ("ns::S", "ns", "twice<int>", "ns::twice", "work()", "work(int) ", "ns::S::m(int)", "work(int)+0xffffff",
+        for name in ("ns::S", "ns", "twice<int>", "ns::twice<>", "work()", "work(int) ", "ns::S::m(int)", "work(int)+0xffffff",
                      "ns::S::operator", "_Z4work", "a" * 255):
             self.assertErrno(errno.ENOENT, self.sym, name)
         self.assertErrno(errno.ENAMETOOLONG, self.sym, "a" * 256)
