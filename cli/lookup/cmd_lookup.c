@@ -39,8 +39,9 @@ struct lookup_command {
 	enum early_answer early;
 	struct render_options render;
 	struct gsym_answer answer;
-	bool near;       /* the nearest line where the line is 0 */
-	bool all_merged; /* every function at an address, not only the first */
+	bool verbose, tells_why; /* why an answer is "??": if that is wanted, and told */
+	bool near;               /* the nearest line where the line is 0 */
+	bool all_merged;         /* every function at an address, not only the first */
 	struct merged_lookup merged;
 	struct symbol_search symbols;
 	bool has_heading;
@@ -52,6 +53,21 @@ struct lookup_command {
 static unsigned lookup_flags(const struct lookup_command *lookup)
 {
 	return render_lookup_flags(lookup->render.format) | (lookup->near ? GSYM_LOOKUP_NEAR : 0);
+}
+
+/* @user: the command */
+static void tell_why(void *user, uint64_t addr)
+{
+	struct lookup_command *lookup = user;
+	if (!lookup->tells_why)
+		return;
+	tell_reason(&lookup->file->told, "gsym lookup", lookup->file->path, lookup->reader,
+		    lookup->file->image.handle, addr);
+}
+
+static bool has_file(const struct gsym_answer *answer)
+{
+	return answer->n_frames && *answer->frames[0].base;
 }
 
 /*
@@ -72,6 +88,8 @@ static int answer(struct lookup_command *lookup, uint64_t addr)
 	struct gsym_diag diag = {0};
 	size_t before = lookup->out.n;
 	int err = lookup->reader ? append(lookup, addr, &diag) : -ENOENT;
+	if (err == -ENOENT || (!err && !lookup->all_merged && !has_file(&lookup->answer)))
+		tell_why(lookup, addr);
 	if (!err || err == -ENOMEM)
 		return err;
 	if (err != -ENOENT) {
@@ -141,7 +159,12 @@ static int answer_merged(struct lookup_command *lookup)
 
 static int answer_batch(struct lookup_command *lookup)
 {
-	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
+	const struct batch_options how = {
+		.render = lookup->render,
+		.near = lookup->near,
+		.unanswered = lookup->tells_why ? tell_why : NULL,
+		.unanswered_user = lookup,
+	};
 	struct batch *batch = lookup_file_batch(lookup->file);
 	if (!batch)
 		return -ENOMEM;
@@ -226,6 +249,8 @@ static bool open_pending(struct lookup_command *lookup)
 	how.user = lookup;
 	bool is_open = file->image.reader || (file->is_pending && lookup_file_convert(file, &how));
 	use_image(lookup, &file->image, file->names);
+	if (is_open && lookup->early == EARLY_DONE)
+		tell_why(lookup, lookup->first.given);
 	lookup->incomplete |= !is_open;
 	return is_open;
 }
@@ -387,6 +412,8 @@ static int answer_function(void *user, const struct name_hit *hit)
 	struct gsym_diag diag = {0};
 	int err = gsym_lookup_flags(lookup->reader, addr, hit->which, lookup_flags(lookup), &lookup->answer,
 				    &diag);
+	if (!err && !has_file(&lookup->answer))
+		tell_why(lookup, addr);
 	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
 }
 
@@ -398,6 +425,30 @@ static bool has_other_offset(const char *text)
 	       plus[1 + strspn(plus + 1, " ")] <= '9';
 }
 
+/* Says that no function is called so, and which names are like it. */
+static int complain_of_name(struct lookup_command *lookup, const char *text,
+			    const struct place_operand *operand)
+{
+	struct nearest_names nearest = {.shown.mode = lookup->render.demangle};
+	struct text_buf advice = {0};
+	bool is_offset = has_other_offset(text);
+	int err = is_offset ? 0
+			    : nearest_names_find(&nearest, lookup->reader, operand->symbol,
+						 operand->symbol_size);
+	if (is_offset)
+		text_lit(&advice, "; an offset is written +0x... without blanks");
+	else if (!nearest.n)
+		text_lit(&advice, "; an address is written 0x...");
+	nearest_names_append(&advice, &nearest);
+	text_char(&advice, 0);
+	if (!err && !advice.failed)
+		complain("'%s': no such function in '%s'%s", text, lookup->path, advice.v);
+	err = advice.failed ? -ENOMEM : err;
+	nearest_names_deinit(&nearest);
+	text_deinit(&advice);
+	return err;
+}
+
 static int answer_symbol(struct lookup_command *lookup, const char *text, const struct place_operand *operand)
 {
 	struct named_answer named = {.lookup = lookup, .off = operand->value};
@@ -406,14 +457,10 @@ static int answer_symbol(struct lookup_command *lookup, const char *text, const 
 		return n;
 	if (n < 0)
 		fail(lookup->path, n, NULL);
-	else if (!n)
-		complain("'%s': no such function in '%s'; %s", text, lookup->path,
-			 has_other_offset(text) ? "an offset is written +0x... without blanks"
-						: "an address is written 0x...");
-	else if (!named.printed)
+	else if (n && !named.printed)
 		complain("'%s': after the end of the function", text);
 	lookup->incomplete |= n <= 0 || !named.printed;
-	return 0;
+	return n ? 0 : complain_of_name(lookup, text, operand);
 }
 
 static int answer_operand(struct lookup_command *lookup, const char *text)
@@ -472,6 +519,7 @@ static const struct option_row options[] = {
 	 "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs or, for "
 	 "root,\n/var/cache/gsymfs)",
 	 OPTION_STRING(lookup_command, object.cache)},
+	OPTION_VERBOSE(lookup_command, verbose),
 	OPTIONS_END,
 };
 
@@ -541,6 +589,7 @@ static int run_lookup(int argc, char **argv)
 	if (options_parse(&command_lookup, &argc, argv, &lookup, &status)) {
 		lookup.path = argc > 1 ? argv[1] : NULL;
 		status = check_arguments(&lookup, argc, argv);
+		lookup.tells_why = tells_reasons(lookup.verbose);
 		if (status == STATUS_OK)
 			status = answer_all(&lookup, argv + 2, lookup.path ? argc - 2 : 0);
 	}

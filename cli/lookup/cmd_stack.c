@@ -4,10 +4,12 @@
  * "by-name/app".
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gsym/base/ascii.h"
+#include "gsym/base/suggestion.h"
 #include "log/engine/stack_resolver.h"
 #include "gsym/render/render.h"
 #include "gsym/base/address.h"
@@ -15,6 +17,7 @@
 #include "work/cache/notes.h"
 #include "cli/command/commands.h"
 #include "cli/lookup/image_files.h"
+#include "cli/lookup/tell_reason.h"
 #include "cli/command/message.h"
 
 enum {
@@ -33,14 +36,20 @@ struct entry {
 	bool is_return, malformed;
 };
 
-enum { NO_IMAGE = SIZE_MAX };
+enum {
+	NO_IMAGE = SIZE_MAX,
+	MISSING_MAX = 1000, /* images that are named because they are not there */
+};
 
 struct stacks {
 	struct image_files images;
 	struct render_options render;
 	bool all;
+	bool verbose, tells_why; /* why an answer is "??": if that is wanted, and told */
 	struct stack_resolver *walk;
-	VEC(struct entry) entries; /* of the stack being read */
+	VEC(struct entry) entries;     /* of the stack being read */
+	VEC(char *) missing;           /* ids and names that have no image; each was told */
+	VEC(struct told_reasons) told; /* of the first images in the list */
 	VEC(struct resolver_frame) frames;
 	struct gsym_answer answer;
 	struct text_buf record, out;
@@ -85,11 +94,102 @@ static bool parse_place(const char *text, size_t size, struct filter_module *mod
 	return true;
 }
 
+/* The file whose id is most like @id, or NULL. @ret_id: its id */
+static const char *nearest_file(const struct stacks *s, const char *id, char ret_id[static FILTER_ID_SIZE])
+{
+	struct suggestion suggestion = suggestion_begin(id, strlen(id));
+	char digits[FILTER_ID_SIZE];
+	const char *name = NULL;
+	for (size_t i = 0; i < s->images.n_given; i++) {
+		const struct gsym_info *info = gsym_reader_info(s->images.list.v[i].reader);
+		for (size_t k = 0; k < info->uuid_size && 2 * k + 3 <= sizeof(digits); k++)
+			snprintf(digits + 2 * k, 3, "%02x", info->uuid[k]);
+		unsigned before = suggestion.best ? suggestion.distance : UINT_MAX;
+		if (info->uuid_size)
+			suggestion_try(&suggestion, digits);
+		if (!suggestion.best || suggestion.distance >= before)
+			continue;
+		strcpy(ret_id, digits);
+		name = s->images.list.v[i].name;
+	}
+	return name;
+}
+
+/* What the mount says of an id that it has not. False if it says nothing. */
+static bool ask_mount(const struct stacks *s, const char *id)
+{
+	char path[PATH_MAX], line[1024] = "";
+	if (snprintf(path, sizeof(path), "%s/why/%s", s->images.mount, id) >= (int)sizeof(path))
+		return false;
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	bool has_line = fgets(line, sizeof(line), file);
+	fclose(file);
+	line[strcspn(line, "\n")] = 0;
+	if (has_line)
+		say(stderr, "gsym stack: %s", line);
+	return has_line;
+}
+
+static void tell_missing(const struct stacks *s, const struct filter_module *module, int err)
+{
+	char nearest[FILTER_ID_SIZE];
+	const char *id = module->id, *file;
+	if (!*id)
+		say(stderr, "gsym stack: %s: %s", module->name,
+		    err == -ENOTUNIQ ? "several builds have this name: give an id"
+				     : "no image has this name");
+	else if (s->images.mount && ask_mount(s, id))
+		return;
+	else if ((file = nearest_file(s, id, nearest)))
+		say(stderr, "gsym stack: %s: no image has this id; the nearest is %s (%s)", id, nearest,
+		    file);
+	else
+		say(stderr, "gsym stack: %s: no image has this id", id);
+}
+
+/* Says once why there is no image for what the line names. 0 or -ENOMEM. */
+static int note_missing_image(struct stacks *s, const struct filter_module *module, int err)
+{
+	const char *what = *module->id ? module->id : module->name;
+	for (size_t i = 0; i < s->missing.n; i++)
+		if (strcmp(s->missing.v[i], what) == 0)
+			return 0;
+	char *copy = s->missing.n < MISSING_MAX ? strdup(what) : NULL;
+	if (!copy)
+		return s->missing.n < MISSING_MAX ? -ENOMEM : 0;
+	if (vec_push(&s->missing, copy)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	tell_missing(s, module, err);
+	return 0;
+}
+
+/* Says why the address of frame @i has no function, or no file and line. */
+static int tell_why(struct stacks *s, const struct entry *entry, uint64_t addr)
+{
+	const struct told_reasons none = {0};
+	if (!s->tells_why || entry->malformed || entry->image == NO_IMAGE)
+		return 0;
+	while (s->told.n <= entry->image)
+		if (vec_push(&s->told, none))
+			return -ENOMEM;
+	const struct image_file *image = &s->images.list.v[entry->image];
+	tell_reason(&s->told.v[entry->image], "gsym stack", image->name, image->reader, image->object.handle,
+		    addr);
+	return 0;
+}
+
 static int find_image(struct stacks *s, const struct filter_module *module, struct entry *entry)
 {
+	size_t refused = s->images.refused.n;
 	const struct image_file *image;
 	s->images.by_name = !module->id[0];
 	int err = images_find(&s->images, module, &image);
+	if (err && err != -ENOMEM && s->tells_why && s->images.refused.n == refused)
+		err = note_missing_image(s, module, err) ? -ENOMEM : err;
 	if (err)
 		return err;
 	const struct address_map base = {.base = image->base};
@@ -230,6 +330,10 @@ static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 		return err == -ENOMEM ? err : 0;
 	if (frame->n_kept == 1)
 		s->answer.n_merged = 1; /* the call site identifies it */
+	if (s->answer.n_frames && !*s->answer.frames[0].base)
+		err = tell_why(s, &s->entries.v[i], frame->address - (frame->kind == PC_RETURN));
+	if (err)
+		return err;
 	for (size_t k = 0; frame->kind == PC_RETURN && k < s->answer.n_frames; k++)
 		s->answer.frames[k].offset++;
 	err = render_answer(&s->record, s->entries.v[i].address, &s->answer, &s->render);
@@ -241,9 +345,11 @@ static int write_frame(struct stacks *s, size_t i)
 	const struct resolver_frame *frame = &s->frames.v[i];
 	const struct entry *entry = &s->entries.v[i];
 	s->render.module = entry->image == NO_IMAGE ? NULL : s->images.list.v[entry->image].name;
-	if (frame->err || !frame->n_kept)
-		return write_unknown(s, i);
 	int err = 0;
+	if (frame->err || !frame->n_kept) {
+		err = tell_why(s, entry, entry->link - (frame->kind == PC_RETURN));
+		return err ? err : write_unknown(s, i);
+	}
 	for (uint32_t k = 0; !err && k < (s->all ? frame->n_kept : 1); k++)
 		err = write_candidate(s, i, k);
 	return err;
@@ -314,6 +420,10 @@ static int resolve_all(struct stacks *s)
 	stack_resolver_free(s->walk);
 	vec_free(&s->entries);
 	vec_free(&s->frames);
+	for (size_t i = 0; i < s->missing.n; i++)
+		free(s->missing.v[i]);
+	vec_free(&s->missing);
+	vec_free(&s->told);
 	gsym_answer_deinit(&s->answer);
 	text_deinit(&s->record);
 	text_deinit(&s->out);
@@ -330,6 +440,7 @@ static const struct option_row options[] = {
 	 OPTION_CHOICE(stacks, render.format, RENDER_TEXT)},
 	OPTION_MARK_MERGED(stacks, render.mark_merged),
 	OPTIONS_DEMANGLE(stacks, render.demangle),
+	OPTION_VERBOSE(stacks, verbose),
 	OPTIONS_END,
 };
 
@@ -339,6 +450,7 @@ static int run_stack(int argc, char **argv)
 	int status;
 	if (!options_parse(&command_stack, &argc, argv, &s, &status))
 		return status;
+	s.tells_why = tells_reasons(s.verbose);
 	status = images_open_all(&command_stack, &s.images, argc, argv);
 	if (status == STATUS_OK)
 		status = resolve_all(&s);

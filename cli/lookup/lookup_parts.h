@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include "cli/lookup/object_lookup.h"
+#include "cli/lookup/tell_reason.h"
 #include "gsym/base/vec.h"
 #include "gsym/render/batch/batch.h"
 #include "gsym/render/namesakes.h"
@@ -20,6 +21,7 @@ struct lookup_file {
 	struct lookup_image image; /* its reader is NULL: the file is not open */
 	struct batch *batch;       /* see lookup_file_batch() */
 	struct demangle_cache *names;
+	struct told_reasons told;
 	bool is_pending; /* no GSYM: lookup_file_convert() opens it */
 	struct gsym_diag diag;
 };

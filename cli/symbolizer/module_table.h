@@ -5,6 +5,7 @@
 #define CLI_SYMBOLIZER_MODULE_TABLE_H
 
 #include "cli/lookup/object_lookup.h"
+#include "cli/lookup/tell_reason.h"
 #include "cli/symbolizer/symbol_query.h"
 #include "cli/symbolizer/symbol_table.h"
 #include "gsym/base/vec.h"
@@ -16,6 +17,7 @@ struct symbol_module {
 	char *path;                /* of the object file; NULL: it is not known */
 	struct lookup_image image; /* without a reader of a file in which no function is known */
 	struct demangle_cache *names;
+	struct told_reasons told;
 	int err; /* why it is not open, or 0 */
 	struct gsym_diag diag;
 	bool has_tried;             /* to open the next */

@@ -159,9 +159,8 @@ static int link_address(struct symbol_answer *answer, uint64_t addr, uint64_t *r
 
 static int answer_code(struct symbol_answer *answer)
 {
-	uint64_t addr;
-	int err = link_address(answer, answer->addr, &addr);
-	return err ? err : add_code(answer, addr);
+	int err = link_address(answer, answer->addr, &answer->link);
+	return err ? err : add_code(answer, answer->link);
 }
 
 /* ---- Symbols ---- */

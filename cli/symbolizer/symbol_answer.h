@@ -23,6 +23,7 @@ struct symbol_answer {
 	struct symbol_module *module;   /* NULL: none */
 	const char *error;              /* why there is no answer; NULL: there is one, or nothing is known */
 	uint64_t addr;                  /* as it was given; of a symbol where that is looked up, too */
+	uint64_t link;                  /* of QUERY_CODE: the address in the file */
 	VEC(struct shown_frame) frames; /* the innermost first; of a symbol each place that has it */
 	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
 	struct gsym_answer found;         /* memory */

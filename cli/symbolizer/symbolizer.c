@@ -25,6 +25,7 @@ struct symbolizer {
 	struct symbol_answer answer;
 	answer_printer *print;
 	bool is_list;                     /* JSON of operands: one array */
+	bool tells_why;                   /* why an answer is "??", on standard error */
 	bool is_checked;                  /* see can_go_on() */
 	const struct symbol_query *query; /* being answered, or NULL */
 	size_t n_printed;
@@ -54,6 +55,17 @@ static void print_error(const struct symbolizer *symbolizer, const char *line, s
 		answer_module_append(&what, answer->query, ESCAPE_TEXT);
 	say(stderr, "%s: error: '%.*s': %s", symbolizer->options.program, (int)what.n, what.v, answer->error);
 	text_deinit(&what);
+}
+
+/* Says why the address of the answer has no function, or no file and line. */
+static void tell_why(const struct symbolizer *symbolizer)
+{
+	const struct symbol_answer *answer = &symbolizer->answer;
+	struct symbol_module *module = answer->module;
+	bool is_known = answer->frames.n && *answer->frames.v[0].base;
+	if (module && answer->query->kind == QUERY_CODE && !is_known)
+		tell_reason(&module->told, symbolizer->options.program, module->name, module->image.reader,
+			    module->image.handle, answer->link);
 }
 
 static void print_answer(struct symbolizer *symbolizer)
@@ -98,6 +110,8 @@ static int answer_line(struct symbolizer *symbolizer, const char *line, size_t s
 	bool in_json = symbolizer->options.style == ANSWER_JSON && query.kind != QUERY_INVALID;
 	if (symbolizer->answer.error && !in_json)
 		print_error(symbolizer, line, size);
+	else if (!symbolizer->answer.error && symbolizer->tells_why)
+		tell_why(symbolizer);
 	print_answer(symbolizer);
 	return output_drain(&symbolizer->out);
 }
@@ -230,6 +244,7 @@ static int answer_queries(struct symbolizer *symbolizer)
 		[ANSWER_LLVM] = answer_print_text,
 		[ANSWER_JSON] = answer_print_json,
 	};
+	symbolizer->tells_why = tells_reasons(symbolizer->options.verbose);
 	symbolizer->print = printers[symbolizer->options.style];
 	symbolizer->modules.options = &symbolizer->options;
 	symbolizer->modules.early = answer_early;

@@ -13,6 +13,7 @@
 #include "gsym/render/namesakes.h"
 #include "gsym/render/render.h"
 #include "fs/answer/symbol_names.h"
+#include "work/run/reason.h"
 
 enum {
 	SEARCH_MAX = 1,    /* CPU seconds to compare demangled names: real ones take far less than a
@@ -23,11 +24,13 @@ enum {
 /* An answer being rendered. */
 struct answering {
 	const struct gsym_reader *reader;
+	const struct handle *handle;
 	const struct request *request;
 	const struct render_options *options;
 	const struct address_map *map;
 	const struct name_table *shown_names; /* index of demangled names; NULL: not made yet */
 	struct shown_search shown;
+	struct nearest_names nearest;
 	struct cpu_budget budget;
 	bool print_unknown;
 	bool known;     /* out */
@@ -69,10 +72,41 @@ static int find_symbol(struct answering *w)
 	return n < 0 ? n : 0;
 }
 
+/* Writes which names are like the one that no function has. */
+static int give_nearest(struct answering *w)
+{
+	const struct request *request = w->request;
+	cpu_budget_begin(&w->budget, SEARCH_MAX, NULL);
+	w->nearest.shown =
+		(struct shown_names){.limit = {cpu_budget_is_spent, &w->budget}, .mode = w->shown.shown.mode};
+	int err = nearest_names_find(&w->nearest, w->reader, request->symbol, request->symbol_size);
+	text_lit(&w->out, "no function is called so");
+	nearest_names_append(&w->out, &w->nearest);
+	text_char(&w->out, '\n');
+	return err ? err : w->out.failed ? -ENOMEM : 0;
+}
+
 static int find_symbol_and_render(struct answering *w)
 {
 	int err = find_symbol(w);
-	return err ? err : w->out.n ? 0 : -ENOENT;
+	if (err || w->out.n)
+		return err;
+	return w->request->context.why ? give_nearest(w) : -ENOENT;
+}
+
+/* Writes the line of why an address is not answered. */
+static int give_reason(struct answering *w)
+{
+	uint64_t given = w->request->address, address = 0;
+	text_addr(&w->out, given);
+	text_lit(&w->out, ": ");
+	if (context_to_link(&w->request->context, w->map, given, &address))
+		reason_append(&w->out, w->reader, w->handle, address, &w->answer);
+	else
+		text_lit(&w->out, "stands for no place of the image: it is below the load address, or in no "
+				  "segment of the file");
+	text_char(&w->out, '\n');
+	return w->out.failed ? -ENOMEM : 0;
 }
 
 static int look_up_and_render(void *arg)
@@ -80,6 +114,8 @@ static int look_up_and_render(void *arg)
 	struct answering *w = arg;
 	if (w->request->kind == REQUEST_SYMBOL)
 		return find_symbol_and_render(w);
+	if (w->request->context.why)
+		return give_reason(w);
 	uint64_t given = w->request->address, address = 0;
 	int err = -ENOENT;
 	if (context_to_link(&w->request->context, w->map, given, &address))
@@ -163,6 +199,7 @@ static int attempt(const struct answers *answers, struct revision *rev, struct h
 	options.module = module;
 	struct answering w = {
 		.reader = handle->reader,
+		.handle = handle,
 		.request = request,
 		.options = &options,
 		.map = &handle->addresses,
@@ -180,6 +217,7 @@ static int attempt(const struct answers *answers, struct revision *rev, struct h
 		*ret_known = w.known;
 	gsym_answer_deinit(&w.answer);
 	shown_search_deinit(&w.shown);
+	nearest_names_deinit(&w.nearest);
 	text_deinit(&w.out);
 	return err;
 }

@@ -205,11 +205,24 @@ uint32_t link_generation(const struct images *images, uint64_t ino)
 
 /* ---- Links ---- */
 
-/* What a link says: how many directories up, and the id of an image. */
+/* What a link says: how many directories up, the id of an image, and NULL or a directory in that. */
 struct link_target {
 	unsigned up;
 	const struct image *image;
+	const char *inside;
 };
+
+static int alias_target(const struct images *images, uint64_t ino, struct link_target *ret)
+	REQUIRES(&images->lock)
+{
+	const struct alias alias = alias_of(ino_b(ino));
+	if (alias.inside > NAMED_CONTEXTS)
+		return -ESTALE;
+	ret->up = alias.up;
+	ret->image = images_by_key(images, ino_a(ino));
+	ret->inside = alias.inside ? named_contexts[alias.inside - 1].name : NULL;
+	return 0;
+}
 
 /* Of a link in by-path, which is as far from the root as its directory, and one further in a file with
  * several images. */
@@ -229,8 +242,10 @@ static int find_link_target(const struct images *images, uint64_t ino, struct li
 	REQUIRES(&images->lock)
 {
 	switch (ino_kind(ino)) {
-	case NODE_ALIAS: *ret = (struct link_target){ino_b(ino), images_by_key(images, ino_a(ino))}; return 0;
-	case NODE_NAME_LINK: *ret = (struct link_target){2, images_by_key(images, ino_b(ino))}; return 0;
+	case NODE_ALIAS: return alias_target(images, ino, ret);
+	case NODE_NAME_LINK:
+		*ret = (struct link_target){.up = 2, .image = images_by_key(images, ino_b(ino))};
+		return 0;
 	case NODE_PATH_LINK:
 	case NODE_PATH_MEMBER: return path_link_target(images, ino, ret);
 	default: return -EINVAL;
@@ -239,7 +254,7 @@ static int find_link_target(const struct images *images, uint64_t ino, struct li
 
 int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TEXT_SIZE])
 {
-	struct link_target target;
+	struct link_target target = {.inside = NULL};
 	int err = find_link_target(images, ino, &target);
 	if (err)
 		return err;
@@ -247,6 +262,7 @@ int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TE
 		return -ESTALE;
 	for (unsigned i = 0; i < target.up; i++)
 		memcpy(ret + 3 * (size_t)i, "../", 3);
-	return (int)(3 * target.up) +
-	       snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", target.image->id);
+	return (int)(3 * target.up) + snprintf(ret + 3 * (size_t)target.up, LINK_INSIDE_SIZE + ID_TEXT_SIZE,
+					       "%s%s%s", target.image->id, target.inside ? "/" : "",
+					       target.inside ? target.inside : "");
 }

@@ -77,7 +77,8 @@ uint32_t link_generation(const struct images *images, uint64_t ino) REQUIRES(&im
 /* ---- Links ---- */
 
 enum {
-	LINK_TEXT_SIZE = 3 * (PATH_DEPTH_MAX + 2) + ID_TEXT_SIZE,
+	LINK_INSIDE_SIZE = 16, /* a slash and the longest name in named_contexts[] */
+	LINK_TEXT_SIZE = 3 * (PATH_DEPTH_MAX + 2) + ID_TEXT_SIZE + LINK_INSIDE_SIZE,
 };
 
 /*

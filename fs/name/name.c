@@ -194,8 +194,10 @@ static void parse_in_image(const char *name, const struct context *context, stru
 		ret->kind = REQUEST_CONTEXT;
 	} else {
 		ret->context = *context;
-		if (!context->wants_load && !parse_batch(name, ret))
+		if (!context->wants_load && (context->why || !parse_batch(name, ret)))
 			parse_address(name, ret);
+		if (context->why && (ret->raw || ret->format != RENDER_TEXT)) /* reasons have one format */
+			ret->kind = REQUEST_NONE;
 	}
 }
 
@@ -204,12 +206,14 @@ enum {
 	CODE_RETURN = 8,
 	CODE_WANTS_LOAD = 16,
 	CODE_NEAR = 32,
+	CODE_WHY = CONTEXT_CODES,
 };
 
 uint32_t context_code(const struct context *context)
 {
 	return context->space | (context->is_return ? CODE_RETURN : 0) |
-	       (context->wants_load ? CODE_WANTS_LOAD : 0) | (context->near ? CODE_NEAR : 0);
+	       (context->wants_load ? CODE_WANTS_LOAD : 0) | (context->near ? CODE_NEAR : 0) |
+	       (context->why ? CODE_WHY : 0);
 }
 
 struct context context_of(uint32_t code)
@@ -219,6 +223,7 @@ struct context context_of(uint32_t code)
 		.is_return = code & CODE_RETURN,
 		.wants_load = code & CODE_WANTS_LOAD,
 		.near = code & CODE_NEAR,
+		.why = code & CODE_WHY,
 	};
 }
 

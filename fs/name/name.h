@@ -57,7 +57,7 @@ struct request {
 /* Never fails; @ret is filled completely and may point into @name. @context is of PLACE_IMAGE. */
 void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret);
 
-/* The number of a context without a load address, below CONTEXT_CODES; and back. */
+/* The number of a context without a load address, below CONTEXT_CODES where there is a q; and back. */
 enum { CONTEXT_CODES = 64 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);

@@ -53,7 +53,7 @@ static_assert((int)SPACE_LINK == 0 && (int)SPACE_RVA < 4 && (int)SPACE_FILE < 4,
 uint64_t ino_of_variant(uint32_t key, const struct request *request, uint64_t base)
 {
 	unsigned space = request->context.space;
-	if (space == SPACE_RUNTIME || space == SPACE_SYMBOL || request->format >= 4)
+	if (space == SPACE_RUNTIME || space == SPACE_SYMBOL || request->context.why || request->format >= 4)
 		return 0; /* formats without a suffix have no names */
 	uint64_t kept = (uint64_t)variant_code(request) << VARIANT_KEY_BITS;
 	return ino_at_distance(INO_VARIANT, kept | (key & ((1U << VARIANT_KEY_BITS) - 1)),

@@ -9,8 +9,8 @@
  * with the number alone for what it has forgotten, or what a daemon before this one has told it. So numbers
  * are made of names and contents, not in the order of lookups: a number of an answer says of which image,
  * what was asked, and where. Generations tell apart what has the same number, before and after a restart: the
- * kernel compares them, and a handle is stale if they differ. What has no such number (sym/, base/, addresses
- * far from their image) gets the next one of a counter, with the generation of the mount.
+ * kernel compares them, and a handle is stale if they differ. What has no such number (sym/, base/, why/,
+ * addresses far from their image) gets the next one of a counter, with the generation of the mount.
  */
 #ifndef FS_NAME_NODE_H
 #define FS_NAME_NODE_H
@@ -67,9 +67,10 @@ enum node_kind {
 	NODE_BATCH,      /* q below an image; code: batch_code() */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
-	NODE_ALIAS,      /* another spelling of an id; a: image, b: how many directories below the root */
-	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
-	NODE_PATH_LINK,  /* by-path/<path>; a: path_file, b: image */
+	/* Another spelling of an id, or a link to a directory in an image; a: image, b: alias_code() */
+	NODE_ALIAS,
+	NODE_PATH_DIR,  /* by-path and the directories below it; a: path_dir */
+	NODE_PATH_LINK, /* by-path/<path>; a: path_file, b: image */
 	/* by-path/<path> of several images, a directory; a: path_file, the first of the chain */
 	NODE_PATH_FAT,
 	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file, b: image */
@@ -88,6 +89,7 @@ enum {
 	INO_ROOT = 1,
 	INO_FIXED = 2,
 	INO_BY_NAME = INO_FIXED,
+	INO_WHY,
 	INO_BATCH = 0x100,
 	INO_BUILD_ID = 0x10000, /* and following: xx, the first byte of ids, by its value */
 };
@@ -124,6 +126,22 @@ static inline uint32_t ino_a(uint64_t ino)
 static inline uint32_t ino_b(uint64_t ino)
 {
 	return ino & ((1U << 30) - 1);
+}
+
+/* What a link to an image, or to a directory below it that has another meaning for addresses, says. */
+struct alias {
+	unsigned up;     /* how many directories it is below the root */
+	unsigned inside; /* the index of the directory in named_contexts[] plus one; 0: the image itself */
+};
+
+static inline uint32_t alias_code(struct alias alias)
+{
+	return alias.up | alias.inside << 4;
+}
+
+static inline struct alias alias_of(uint32_t code)
+{
+	return (struct alias){code & 15, code >> 4};
 }
 
 /* The directory of an image, or something in it that has a code. */
@@ -190,7 +208,7 @@ static inline uint64_t ino_of_answer(uint32_t key, const struct request *request
 	const struct context *c = &request->context;
 	if (request->kind != REQUEST_ADDRESS)
 		return 0;
-	if (c->space | c->is_return | c->near | request->raw | request->format)
+	if (c->space | c->is_return | c->near | c->why | request->raw | request->format)
 		return ino_of_variant(key, request, base);
 	return ino_at_distance(INO_PLAIN, key & ((1U << PLAIN_KEY_BITS) - 1), request->address - base);
 }

@@ -59,9 +59,9 @@ static struct fuse_entry_param entry_link(const struct tree *tree, uint64_t ino,
 	return entry_make(tree, &st, link_generation(tree->images, ino), timeout, TIMEOUT_FIXED);
 }
 
-struct fuse_entry_param entry_alias(const struct tree *tree, const struct image *image, unsigned up)
+struct fuse_entry_param entry_alias(const struct tree *tree, const struct image *image, struct alias alias)
 {
-	return entry_link(tree, ino_make(NODE_ALIAS, image_key(image), up), TIMEOUT_ALIAS);
+	return entry_link(tree, ino_make(NODE_ALIAS, image_key(image), alias_code(alias)), TIMEOUT_ALIAS);
 }
 
 /* The kernel shows what it keeps to every user. */

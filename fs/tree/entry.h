@@ -33,8 +33,8 @@ struct fuse_entry_param entry_path_file(const struct tree *tree, const struct pa
 /* An image of a file that has several. */
 struct fuse_entry_param entry_path_member(const struct tree *tree, const struct path_file *file);
 
-/* Another spelling of the image's id, @up directories below the root. */
-struct fuse_entry_param entry_alias(const struct tree *tree, const struct image *image, unsigned up);
+/* A link to the image, or to a directory in it. */
+struct fuse_entry_param entry_alias(const struct tree *tree, const struct image *image, struct alias alias);
 
 /* ---- Without it ---- */
 

@@ -4,7 +4,7 @@
  * A row of the root has the inode number INO_FIXED + its index, a row of an image that of the image with the
  * kind NODE_IMAGE_FILE and the code index, unless it says otherwise. The order of rows is the order of
  * listings. Inode numbers mean the same to daemons of one version, so a row may be inserted anywhere but
- * before by-name (INO_BY_NAME).
+ * before by-name (INO_BY_NAME) and why (INO_WHY).
  *
  * Which kind of row a new file takes; stat(2) and cp see its size with all of them:
  *	MADE      some kilobytes in microseconds, the same for all: made for stat, and again for open
@@ -146,7 +146,7 @@ static int look_up_snapshot(struct call *call, const struct fixed_place *at, uin
 
 /* ---- Directories of the root ---- */
 
-static int attr_of_by_name(struct tree *tree, const struct fixed_place *at, struct stat *ret)
+static int attr_of_directory(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
 	attr_own_dir(tree, at->ino, ret);
 	return 0;
@@ -329,7 +329,8 @@ static int open_table(struct call *call, const struct fixed_place *at)
 
 /* clang-format off */
 static const struct fixed_node root_nodes[] = {
-	{"by-name", TIMEOUT_FIXED, TIMEOUT_LISTING, .attr = attr_of_by_name},
+	{"by-name", TIMEOUT_FIXED, TIMEOUT_LISTING, .attr = attr_of_directory},
+	{"why", NEVER_CHANGES, .attr = attr_of_directory},
 	{"q", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .ino = INO_BATCH},
 	{"log", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .open = open_log},
 	{"metrics", SNAPSHOT(root_metrics)},
@@ -351,7 +352,7 @@ static const struct fixed_node image_nodes[] = {
 };
 /* clang-format on */
 
-static_assert(INO_BY_NAME == INO_FIXED, "by-name is the first row");
+static_assert(INO_BY_NAME == INO_FIXED && INO_WHY == INO_FIXED + 1, "the first rows");
 static_assert(ARRAY_SIZE(root_nodes) <= INO_BATCH - INO_FIXED, "numbers of the root's nodes");
 
 static const struct fixed_node *rows(struct revision *dir)
@@ -428,7 +429,8 @@ int fixed_itself(struct call *call, struct fuse_entry_param *ret)
 {
 	struct fixed_place at;
 	uint64_t ino = ino_kind(call->ino) == NODE_ADDRESS ? ino_of_snapshot(call->ino) : call->ino;
-	return find_ino(tree_of(call), ino, &at) ? look_up(call, &at, call->ino, ret) : -ESTALE;
+	bool is_there = find_ino(tree_of(call), ino, &at) && (ino == call->ino || at.node->is_snapshot);
+	return is_there ? look_up(call, &at, call->ino, ret) : -ESTALE;
 }
 
 int fixed_list(struct tree *tree, struct revision *dir, size_t index, const char **ret_name,
@@ -467,6 +469,8 @@ int fixed_open(struct call *call, uint64_t ino)
 		return -ESTALE;
 	if (writes && !at.node->is_stream)
 		return -EROFS;
+	if (at.node->is_stream && (call->info.flags & O_ACCMODE) == O_RDONLY)
+		return open_reply_usage(call);
 	return at.node->open ? at.node->open(call, &at) : -EISDIR;
 }
 

@@ -79,6 +79,8 @@ static int open_attempt(struct call *call)
 	bool is_batch = find_batch(tree_of(call), call->ino, &request, &rev);
 	if (is_batch && !rev && !ino_is_root_batch(call->ino))
 		return -ESTALE;
+	if (is_batch && (call->info.flags & O_ACCMODE) == O_RDONLY)
+		return open_reply_usage(call);
 	if (is_batch)
 		return open_reply_stream(call, tree_of(call)->content->batch(tree_of(call)->answers,
 									     rev ? rev->image : NULL,

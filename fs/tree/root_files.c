@@ -22,10 +22,13 @@ static const char readme[] =
 	"cat ID/sym/main+0x10             a place in a function; ID/off/, ID/rva/, ID/ra/: other kinds of "
 	"addresses\n"
 	"ls by-name/FILE; ls by-path/     images by the name and by the path of their file\n"
+	"cat by-name/FILE/0x1170          without an ID, where one build has that name; also /status, /sym, "
+	"/q\n"
 	"exec 3<>ID/q; echo 0x1170 >&3; cat <&3    many addresses through one file; 'ID 0x1170' through q\n"
 	"exec 3<>log; cat crash.txt >&3; cat <&3   a program's log with its frames explained\n"
 	"dmesg | gsym filter --mount=. --by-name   a kernel's, which has no ids\n"
 	"cat ID/functions.tsv             all functions; also lines.tsv, files.tsv\n"
+	"cat ID/why/0x1170; cat why/ID    why an answer is ??; why there is no such id\n"
 	"cat ID/status; cat status metrics   the state of an image, of the daemon; gsymfs(1) has the "
 	"details\n";
 

@@ -57,6 +57,14 @@ int open_reply_stream(struct call *call, struct stream *stream)
 	return stream ? open_direct(call, (struct open_file){.stream = stream}) : -ENOMEM;
 }
 
+int open_reply_usage(struct call *call)
+{
+	static const char usage[] =
+		"Answers come through the descriptor that was written to: exec 3<>q; echo 0x1170 >&3; cat "
+		"<&3 (README)\n";
+	return open_reply_content(call, content_new(usage, sizeof(usage) - 1));
+}
+
 int open_reply_stateless(struct call *call)
 {
 	call->info.keep_cache = 1;

@@ -86,6 +86,9 @@ int open_reply_content(struct call *call, struct content *content);
 /* A file that is written to and then read; NULL: out of memory. */
 int open_reply_stream(struct call *call, struct stream *stream);
 
+/* A file that is written to and then read, opened for reading alone: a line of how it is used. */
+int open_reply_usage(struct call *call);
+
 /* A file whose content is kept by its node. */
 int open_reply_stateless(struct call *call);
 

@@ -13,6 +13,7 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
+#include "fs/images/why_id.h"
 #include "fs/images/inode_numbers.h"
 #include "fs/scan/remote.h"
 #include "fs/sys/metrics.h"
@@ -46,7 +47,8 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 	if (err)
 		return err;
 	bool exact = strcmp(image->id, request->id) == 0 && !request->alias;
-	*ret = exact ? entry_image(tree_of(call), image) : entry_alias(tree_of(call), image, 0);
+	*ret = exact ? entry_image(tree_of(call), image)
+		     : entry_alias(tree_of(call), image, (struct alias){0});
 	return 0;
 }
 
@@ -67,6 +69,32 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 	int err = find_id(call, &request, ret);
 	mutex_unlock(&tree_of(call)->images->lock);
 	return err;
+}
+
+/* ---- In why ---- */
+
+/* A file made for this lookup: why there is no image of that id, or what it is. */
+static int in_why(struct call *call, struct fuse_entry_param *ret)
+{
+	struct tree *tree = tree_of(call);
+	struct request request;
+	struct stat st;
+	uint64_t ino = 0;
+	name_parse(PLACE_ROOT, NULL, call->name, &request);
+	bool is_id = request.kind == REQUEST_ID;
+	if (!is_id)
+		snprintf(request.id, sizeof(request.id), "%s", call->name);
+	struct content *content = why_id_make(tree->images, &request, is_id);
+	if (!content)
+		return -ENOMEM;
+	uint64_t size = content->size;
+	int err = nodes_add_snapshot(&tree->nodes, INO_WHY, NODE_ALL_READ, 0, content, &ino);
+	if (err)
+		return err;
+	attr_snapshot(tree, INO_WHY, NODE_ALL_READ, size, &st);
+	*ret = entry_make(tree, &st, fixed_generation(tree), 0, TIMEOUT_FIXED);
+	ret->ino = ino;
+	return 0;
 }
 
 /* ---- In xx, as .build-id has it ---- */
@@ -90,7 +118,7 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 	if (!err && strcmp(image->id, request.id) != 0)
 		err = -ENOENT;
 	if (!err)
-		*ret = entry_alias(tree_of(call), image, 1);
+		*ret = entry_alias(tree_of(call), image, (struct alias){.up = 1});
 	mutex_unlock(&tree_of(call)->images->lock);
 	return err;
 }
@@ -257,35 +285,47 @@ static int find_only(struct call *call, struct revision **ret)
 	return err == -ENOTUNIQ ? -ENOENT : err;
 }
 
+static int in_revision(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
+{
+	const struct context none = {0};
+	const struct fixed_node *node = fixed_find(rev, call->name);
+	return node ? fixed_lookup(call, rev, node, ret) : in_context(call, rev, &none, ret);
+}
+
+/* A link to the directory @inside, named_contexts[] plus one: a directory has one place only. */
+static int context_link(struct call *call, const struct revision *rev, unsigned inside,
+			struct fuse_entry_param *ret)
+{
+	struct images *images = tree_of(call)->images;
+	mutex_lock(&images->lock);
+	*ret = entry_alias(tree_of(call), rev->image, (struct alias){.up = 2, .inside = inside});
+	mutex_unlock(&images->lock);
+	return 0;
+}
+
 /*
- * In by-name/<basename>: the id of an image, or an address in the only one. Another file of that name may
- * come, and other users may know of more: the kernel must not keep the name of such an address.
+ * In by-name/<basename>: the id of an image, or what the only one has. Another file of that name may come,
+ * and other users may know of more: the kernel must not keep such a name.
  */
 static int in_name(struct call *call, struct fuse_entry_param *ret)
 {
-	const struct context none = {0};
-	struct request request;
 	struct revision *rev;
-	bool known = true;
+	unsigned inside = NAMED_CONTEXTS;
 	int err = in_names(call, ret);
-	name_parse(PLACE_IMAGE, &none, call->name, &request);
-	if (err || ret->ino || request.kind != REQUEST_ADDRESS || find_only(call, &rev))
+	if (err || ret->ino || find_only(call, &rev))
 		return err;
-	err = answer_entry(call, rev, &request, ret, &known);
-	count_lookup(tree_of(call), err, known);
+	while (inside && strcmp(named_contexts[inside - 1].name, call->name) != 0)
+		inside--;
+	err = inside ? context_link(call, rev, inside, ret) : in_revision(call, rev, ret);
 	if (!err)
 		ret->entry_timeout = 0;
-	return err;
+	return hide(err, ret);
 }
 
 static int in_image(struct call *call, struct fuse_entry_param *ret)
 {
-	const struct context none = {0};
 	struct revision *rev = images_revision(tree_of(call)->images, call->ino);
-	const struct fixed_node *node = rev ? fixed_find(rev, call->name) : NULL;
-	if (node)
-		return fixed_lookup(call, rev, node, ret);
-	return rev ? in_context(call, rev, &none, ret) : -ESTALE;
+	return rev ? in_revision(call, rev, ret) : -ESTALE;
 }
 
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
@@ -320,6 +360,8 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 		return in_root(call, ret);
 	if (call->ino == INO_BY_NAME)
 		return in_names(call, ret);
+	if (call->ino == INO_WHY)
+		return in_why(call, ret);
 	if (ino_is_build_id(call->ino))
 		return in_build_id(call, ret);
 	switch (ino_kind(call->ino)) {

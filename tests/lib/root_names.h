@@ -7,6 +7,7 @@
 
 #define ROOT_NAMES(X)   \
 	X("by-name")    \
+	X("why")        \
 	X("q")          \
 	X("log")        \
 	X("metrics")    \

@@ -280,10 +280,12 @@ class BatchTest(MountTest):
                 self.assertEqual(q.ask("%x\n" % self.start), record)
 
     def test_one_direction(self):
-        """Reading what was never written gives nothing, and writing what is never read does no harm."""
+        """Who can only read is told how it is done, and writing what is never read does no harm."""
         self.mount()
-        self.assertEqual(self.read(self.id, "q"), "")
-        self.assertEqual(self.read("q"), "")
+        for q in ("q", os.path.join(self.id, "q")):
+            self.assertIn("exec 3<>q", self.read(q))
+            with open(os.path.join(self.mnt, q), "r+b", buffering=0) as file:
+                self.assertEqual(file.read(), b"")
         for path in (os.path.join(self.mnt, self.id, "q"), os.path.join(self.mnt, "q")):
             with open(path, "w") as q:
                 q.write("0x10\n")

@@ -80,7 +80,7 @@ def asked(q, lines):
 # program, {o} the address's offset in it, {b} what Breakpad makes of {e}, {p} the id of the program whose debug data is elsewhere, {g} the
 # gsym program, {u} that address behind a load at 0x7f0000000000.
 COLD = [
-    ("ls {e}", "approximate\nbase\ninfo.json\noff\nq\nra\nrva\nstatus\nsym\n"),
+    ("ls {e}", "approximate\nbase\ninfo.json\noff\nq\nra\nrva\nstatus\nsym\nwhy\n"),
     ("ls -lR . > /dev/null; find . > /dev/null; du -a . > /dev/null; grep -rs no-such-text .; cat */status | grep ^conversions | sort -u",
      "conversions\t0\n"),
     ("cat */info.json | grep -o '\"conversions\":[^,}}]*' | sort -u; cat {e}/status | head -n 1", '"conversions":0\nstate\tcold\n'),
@@ -130,7 +130,7 @@ TREE = [
     (asked("q.tsv", ["{e}/off/ra $(({o}+1))"]) + " | grep -c x", re.compile("1\n")),
     ("cut -f1 %s/status | head -n 4" % T, "state\nid\nkind\narch\n"),
     ("grep -c . %s/status && tr , '\\n' < %s/info.json | grep kind" % (T, T), re.compile(r'\d+\n"kind":"breakpad"\n')),
-    ("ls %s" % T, "approximate\nbase\nfiles.tsv\nfunctions.tsv\nimage.gsym\ninfo.json\nlines.tsv\noff\nq\nra\nrva\nstatus\nsym\n"),
+    ("ls %s" % T, "approximate\nbase\nfiles.tsv\nfunctions.tsv\nimage.gsym\ninfo.json\nlines.tsv\noff\nq\nra\nrva\nstatus\nsym\nwhy\n"),
     ("head -c 4 %s/image.gsym" % T, "MYSG"),
     ("{g} lookup %s/image.gsym 10ff 0x2012" % T, "work at /src/a.c:3\nbare+0x12 at ??:0\n"),  # bare hex on the command line
     ("cat %s/functions.tsv" % T, "0x1000\t256\twork\t/src/b.h\t1\twork\n0x2000\t0\tbare\t??\t0\tbare\n"),
@@ -270,7 +270,7 @@ ERRORS = [
      "{e}/image.gsym {e}/lines.tsv; do cat $f | wc -c; done | cmp - /tmp/sizes.$$ && echo same; rm /tmp/sizes.$$", "same\n"),
     ("stat -c %Y {e} {e}/{a} {e}/{a}.json {e}/status {e}/info.json {e}/image.gsym {e}/functions.tsv {e}/q {e}/base {e}/base/0x1000 "
      "{e}/base/0x1000/ra {e}/off {e}/sym {e}/sym/{n} {f} | sort -u | wc -l", "1\n"),
-] + not_found(["1234567812345678/0x1", T + "/nothing", T + "/0x1", T + "/0x1100", T + "/sym/unknown", T + "/sym/work+0x100", T + "/Status", "by-name/x", "by-name/fat/0x1000", "by-name/names.sym/0x1", "by-name/names.sym/status",
+] + not_found(["1234567812345678/0x1", T + "/nothing", T + "/0x1", T + "/0x1100", T + "/sym/unknown", T + "/sym/work+0x100", T + "/Status", "by-name/x", "by-name/fat/0x1000", "by-name/names.sym/0x1", "by-name/names.sym/Status",
                "by-path/x", T + "/q.txt", T + "/base/x", T + "/rva/off", T + "/rva/status", T + "/by-name", "nothing"])
 
 

@@ -17,10 +17,12 @@ const struct named_context named_contexts[NAMED_CONTEXTS] = {
 	{"approximate", {.near = true}}, {"base", {.space = SPACE_RUNTIME, .wants_load = true}},
 	{"off", {.space = SPACE_FILE}},  {"ra", {.is_return = true}},
 	{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
+	{"why", {.why = true}},
 };
 
 /*
- * Adds @to to @context: ra and approximate combine with everything, once; of the address spaces there is one.
+ * Adds @to to @context: ra, approximate and why combine with everything, once; of the address spaces there is
+ * one.
  */
 static bool add_context(const struct context *to, struct context *context)
 {
@@ -28,6 +30,8 @@ static bool add_context(const struct context *to, struct context *context)
 		return say(&context->is_return);
 	if (to->near)
 		return say(&context->near);
+	if (to->why)
+		return say(&context->why);
 	bool first = context->space == SPACE_LINK;
 	context->space = to->space;
 	context->wants_load = to->wants_load;
@@ -60,7 +64,7 @@ bool context_enter(struct context *context, const char *name)
 bool context_equal(const struct context *a, const struct context *b)
 {
 	return a->space == b->space && a->is_return == b->is_return && a->near == b->near &&
-	       a->wants_load == b->wants_load && a->load == b->load;
+	       a->why == b->why && a->wants_load == b->wants_load && a->load == b->load;
 }
 
 /* One of the directories below that of an image. */
@@ -86,7 +90,7 @@ bool context_parse_place(const char *path, size_t size, size_t *ret_id_size, str
 		if (n && !enter_part(ret, at, n)) /* "//" and a "/" at the end are as good as none */
 			return false;
 	}
-	return !ret->wants_load && ret->space != SPACE_SYMBOL;
+	return !ret->wants_load && ret->space != SPACE_SYMBOL && !ret->why;
 }
 
 static bool offset_to_link(const struct address_map *map, uint64_t off, uint64_t *ret)

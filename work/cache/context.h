@@ -29,6 +29,7 @@ struct context {
 	uint8_t space;   /* enum address_space */
 	bool is_return;  /* ra: the return address of a call */
 	bool near;       /* approximate: a line nearby, where there is none */
+	bool why;        /* why: the reason for an answer that is unknown, or has no line */
 	bool wants_load; /* base: the next name is the load address */
 	uint64_t load;   /* of SPACE_RUNTIME */
 };
@@ -38,7 +39,7 @@ struct named_context {
 	const char *name;
 	struct context context;
 };
-enum { NAMED_CONTEXTS = 6 };
+enum { NAMED_CONTEXTS = 7 };
 extern const struct named_context named_contexts[NAMED_CONTEXTS];
 
 bool context_equal(const struct context *a, const struct context *b);

@@ -104,6 +104,18 @@ size_t batch_memory(const struct batch *batch)
 		     : 0;
 }
 
+static void tell_unanswered(const struct batch_call *call, const struct batch_query *query)
+{
+	if (call->options.unanswered && query->kind == BATCH_ADDRESS)
+		call->options.unanswered(call->options.unanswered_user, query->addr);
+}
+
+static int answer_unknown(struct batch_call *call, const struct batch_query *query)
+{
+	tell_unanswered(call, query);
+	return render_unknown(call->out, query->given, &call->options.render);
+}
+
 /* ---- One by one ---- */
 
 static int answer_address(struct batch_call *call, const struct batch_query *query, struct gsym_diag *diag)
@@ -118,6 +130,8 @@ static int answer_address(struct batch_call *call, const struct batch_query *que
 		return err;
 	if (call->options.is_return)
 		answer_count_from_return(answer);
+	if (answer->n_frames && !*answer->frames[0].base)
+		tell_unanswered(call, query);
 	return render_answer(call->out, query->given, answer, &call->options.render);
 }
 
@@ -138,7 +152,7 @@ static int answer_by_itself(struct batch_call *call, const struct batch_query *q
 		if (call->diag)
 			*call->diag = first;
 	}
-	return render_unknown(call->out, query->given, render);
+	return answer_unknown(call, query);
 }
 
 /* ---- By place ---- */
@@ -422,6 +436,8 @@ static int answer_by_place(struct batch_call *call, const struct batch_query *qu
 	int err = make_frames(call, state);
 	if (err)
 		return err == -ENOMEM ? err : answer_by_itself(call, query);
+	if (!state->file)
+		tell_unanswered(call, query);
 	const struct span module = text_span(&call->batch->module);
 	return render_view(call->out, &(struct answer_view){
 					      .addr = query->given,
@@ -437,10 +453,10 @@ static int answer_found(struct batch_call *call, const struct batch_query *query
 {
 	switch (state->method) {
 	case BY_PLACE: return answer_by_place(call, query, state);
-	case IS_UNKNOWN: return render_unknown(call->out, query->given, &call->options.render);
+	case IS_UNKNOWN: return answer_unknown(call, query);
 	case IS_DAMAGED:
 		if (call->damaged) /* otherwise look up for the diagnosis */
-			return render_unknown(call->out, query->given, &call->options.render);
+			return answer_unknown(call, query);
 		break;
 	case BY_SEARCH:
 	case BY_ITSELF: break;

@@ -34,6 +34,9 @@ struct batch_options {
 	 */
 	bool (*stop)(const void *user);
 	const void *user;
+	/* Called by batch_answer() with each address that has no function, or no line; NULL: never. */
+	void (*unanswered)(void *user, uint64_t addr);
+	void *unanswered_user;
 	struct record_ends
 		*ends; /* of batch_answer(): one is appended for each record; NULL: they are not noted */
 };

@@ -50,6 +50,8 @@ Options:
       --cache=DIR             directory of converted object files (default: that
                               of gsymfs, ~/.cache/gsymfs or, for root,
                               /var/cache/gsymfs)
+      --verbose               say on standard error why an answer is unknown, as
+                              is done on a terminal
   -h, --help                  print this help
   -V, --version               print the version
 

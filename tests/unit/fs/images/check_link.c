@@ -63,6 +63,14 @@ TEST_OF(aliases, struct images_fixture, f)
 	says(f, ino_make(NODE_ALIAS, key_of(f, ID), 0), ID);
 	says(f, ino_make(NODE_ALIAS, key_of(f, ID), 1), "../" ID);
 	says(f, ino_make(NODE_ALIAS, key_of(f, LONG_ID), 2), "../../" LONG_ID);
+	for (unsigned i = 0; i < NAMED_CONTEXTS; i++) {
+		char expected[LINK_TEXT_SIZE];
+		snprintf(expected, sizeof(expected), "../../%s/%s", ID, named_contexts[i].name);
+		assert_true(strlen(named_contexts[i].name) < LINK_INSIDE_SIZE);
+		says(f, ino_make(NODE_ALIAS, key_of(f, ID), alias_code((struct alias){2, i + 1})), expected);
+	}
+	fails(f, ino_make(NODE_ALIAS, key_of(f, ID), alias_code((struct alias){2, NAMED_CONTEXTS + 1})),
+	      -ESTALE);
 	fails(f, ino_make(NODE_ALIAS, 12345, 0), -ESTALE);
 }
 
@@ -112,7 +120,7 @@ TEST_OF(longest, struct images_fixture, f)
 	put_as(f, LONG_ID, source_file("long", SOURCE_DWARF));
 	strcat(expected, "../../" LONG_ID);
 	says(f, path_ino(f, f->top, "long", NODE_PATH_MEMBER), expected);
-	assert_int_equal(strlen(expected), LINK_TEXT_SIZE - 1);
+	assert_int_equal(strlen(expected), LINK_TEXT_SIZE - 1 - LINK_INSIDE_SIZE);
 }
 
 TEST_OF(no_links, struct images_fixture, f)

@@ -135,7 +135,7 @@ TEST(by_name)
 	assert_true(entry.entry_timeout == TIMEOUT_LISTING);
 	put_as(t.f, OTHER_ID, called("other", 50));
 	missing_for(name, OTHER_ID, 0);
-	missing_for(name, "status", 0);
+	missing_for(name, "nothing", 0);
 	missing_for(ino_make(NODE_NAME, 12345, 0), ID, 0);
 }
 
@@ -186,10 +186,14 @@ TEST(addresses_of_names)
 	assert_int_equal(entry.attr.st_size, 6);
 	assert_int_equal(made.address, 0x1010);
 	assert_int_equal(atomic_load(&t.metrics.lookups[LOOKUP_FOUND]), 1);
-	missing_for(name, "sym", 0);
-	missing_for(name, "status", 0);
+	assert_int_equal(ino_kind(found(name, "sym")), NODE_ALIAS);
+	assert_int_equal(entry.attr.st_size, strlen("../../" ID "/sym"));
+	assert_true(entry.entry_timeout == 0);
+	assert_int_equal(ino_kind(found(name, "info.json")), NODE_IMAGE_FILE);
+	assert_true(entry.entry_timeout == 0);
+	assert_int_equal(ino_kind(found(name, "q.json")), NODE_BATCH);
 	made.err = -ENOENT;
-	missing(name, "0x1020");
+	missing_for(name, "0x1020", 0);
 	made.err = -EIO;
 	assert_int_equal(look(name, "0x1020"), -EIO);
 	assert_int_equal(look(name, "0x1030"), -EIO);
@@ -199,6 +203,8 @@ TEST(addresses_of_names)
 	enter_dir("sub", t.f->top, 0555);
 	put_as(t.f, OTHER_ID, WITH(debug_file(), w.ino = 50));
 	missing_for(name, "0x1010", 0);
+	missing_for(name, "sym", 0);
+	missing_for(name, "info.json", 0);
 	missing_for(ino_make(NODE_NAME, 12345, 0), "0x1010", 0);
 }
 

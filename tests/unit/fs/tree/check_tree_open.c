@@ -33,7 +33,7 @@ static void opened_direct(void)
 /* Opens what is written to; its image is @image, NULL: the root's. */
 static void opens_stream(uint64_t ino, struct image *image, const struct request *request)
 {
-	static const int flags[] = {O_RDONLY, O_WRONLY, O_RDWR, O_RDWR | O_TRUNC, O_WRONLY | O_APPEND};
+	static const int flags[] = {O_WRONLY, O_RDWR, O_RDWR | O_TRUNC, O_WRONLY | O_APPEND};
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		opened_stream = (struct opened_stream){.image = (struct image *)-1};
 		open_ino(ino, flags[i]);
@@ -52,6 +52,11 @@ static void opens_stream(uint64_t ino, struct image *image, const struct request
 		}
 		close_last(ino);
 	}
+	open_ino(ino, O_RDONLY); /* a line of how it is used */
+	opened_direct();
+	assert_null(last_file()->stream);
+	assert_non_null(last_file()->content);
+	close_last(ino);
 	opened_stream.fails = true;
 	open_fails(ino, O_RDWR, ENOMEM);
 	opened_stream.fails = false;
