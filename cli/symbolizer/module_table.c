@@ -109,7 +109,7 @@ static int kind_of(const char *path)
 /* Functions are not all that a file is asked for; that there are none is told where someone reads it. */
 static int open_without_functions(struct symbol_module *module)
 {
-	struct object_file *object;
+	struct object_file *object = NULL;
 	int err = module_object(module, &object);
 	module->image.base = object ? object->base_address : 0;
 	if (!err && isatty(STDERR_FILENO))
