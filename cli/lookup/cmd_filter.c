@@ -422,8 +422,10 @@ static int filter_input(struct filtering *f, struct filter *filter, struct text_
 
 static int filter_log(struct filtering *f)
 {
-	const struct filter_images images = {
-		.find = images_find_for_filter, .segment = images_segment, .user = &f->images};
+	const struct filter_images images = {.find = images_find_for_filter,
+					     .segment = images_segment,
+					     .module = images_module,
+					     .user = &f->images};
 	struct text_buf out = {0};
 	int status = STATUS_OK, err = -ENOMEM;
 	struct filter *filter = filter_new(&images, &f->how);

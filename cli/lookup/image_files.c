@@ -567,23 +567,47 @@ static int index_shown(struct image_files *images, const struct image_file *foun
 	return err;
 }
 
-int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)
+/* 0 or -ENOMEM. */
+static int fill_image(struct image_files *images, const struct image_file *file, bool needs_shown,
+		      struct filter_image *ret)
 {
-	const struct image_file *file;
-	int err = images_find(user, module, &file);
-	if (!err)
-		err = find_root(user, file);
-	if (!err && module->needs_shown)
-		err = index_shown(user, file);
-	if (err)
-		return err;
+	int err = find_root(images, file);
+	if (!err && needs_shown)
+		err = index_shown(images, file);
 	*ret = (struct filter_image){.reader = file->reader,
 				     .base = file->base,
 				     .has_ada = file->map && file->map->has_ada,
 				     .shown = file->shown,
 				     .segments = file->map,
 				     .root = file->root};
-	return 0;
+	return err;
+}
+
+int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)
+{
+	const struct image_file *file;
+	int err = images_find(user, module, &file);
+	return err ? err : fill_image(user, file, module->needs_shown, ret);
+}
+
+/* Whether the file's name is that of a module, perhaps with suffixes: "ext4.ko.debug". */
+static bool is_ko(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strstr(slash ? slash : path, ".ko");
+	return dot && (!dot[3] || dot[3] == '.');
+}
+
+int images_module(void *user, const struct filter_module *kernel, size_t i, struct filter_image *ret)
+{
+	struct image_files *images = user;
+	for (size_t k = 0; k < images->n_given; k++) {
+		const struct image_file *file = &images->list.v[k];
+		int place = image_place_fit(0, file->name, kernel);
+		place = image_place_fit(place, file->real ? file->real : "", kernel);
+		if (is_ko(file->name) && place >= 0 && !i--)
+			return fill_image(images, file, false, ret);
+	}
+	return -ENOENT;
 }
 
 bool images_segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret)

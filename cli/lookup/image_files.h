@@ -78,6 +78,7 @@ bool images_lack_kernel(const struct image_files *images);
 
 /* The functions of struct filter_images, with @user a struct image_files. */
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret);
+int images_module(void *user, const struct filter_module *kernel, size_t i, struct filter_image *ret);
 bool images_segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret);
 
 #endif

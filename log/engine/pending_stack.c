@@ -214,7 +214,36 @@ static int check_place(struct pending_stack *stack, struct buffered_frame *frame
 	return weigh_start(stack, frame, symbol->name, symbol->name_size, fits);
 }
 
-static int locate_name(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+/*
+ * Looks for a symbol that the kernel does not have in its modules: traces need not say of which it is. The
+ * only one that has it becomes the image of frame @i. 0, -ENOENT, -ENOTUNIQ, -ENOMEM.
+ */
+static int match_in_modules(struct pending_stack *stack, const struct filter_images *images, size_t i,
+			    struct kernel_symbol symbol, struct symbol_match *ret)
+{
+	const struct filter_module kernel = stack->buffer.frames.v[i].is.module;
+	struct filter_image image;
+	struct symbol_match match;
+	int err = -ENOENT, next = 0;
+	bool is_exact;
+	symbol.of_module = true;
+	for (size_t k = 0; !next; k++) {
+		next = images->module(images->user, &kernel, k, &image);
+		int found = next ? next : match_symbol(&image, symbol, &match, &is_exact);
+		if (found == -ENOMEM || (!found && !err))
+			return found ? found : -ENOTUNIQ;
+		if (found)
+			continue;
+		err = 0;
+		*ret = match;
+		stack->images.v[i] = image;
+		stack->resolved.v[i].reader = image.reader;
+	}
+	return err;
+}
+
+static int locate_name(struct pending_stack *stack, const struct filter_images *images,
+		       const struct buffered_line *line, size_t i)
 {
 	struct buffered_frame *frame = &stack->buffer.frames.v[i];
 	struct resolver_frame *ret = &stack->resolved.v[i];
@@ -229,9 +258,13 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 	struct symbol_match match;
 	bool is_exact;
 	int err = match_symbol(&stack->images.v[i], symbol, &match, &is_exact);
-	frame->several = err == -ENOTUNIQ;
 	if (err == -ENOMEM || weigh_size(stack, frame, &symbol, &match, err))
 		return -ENOMEM;
+	if (err == -ENOENT && images->module && frame->is.module.is_kernel && !symbol.of_module)
+		err = match_in_modules(stack, images, i, symbol, &match);
+	frame->several = err == -ENOTUNIQ;
+	if (err == -ENOMEM)
+		return err;
 	if (err) {
 		ret->reader = NULL;
 		return 0;
@@ -279,7 +312,8 @@ static int locate_frame(struct pending_stack *stack, const struct filter_images 
 	if (!ret->reader)
 		return 0;
 	frame->ambiguous = image_address_is_ambiguous(images, image, &frame->is, ret->address);
-	return frame->is.space == FRAME_NAME ? locate_name(stack, line, i) : check_claim(stack, line, i);
+	return frame->is.space == FRAME_NAME ? locate_name(stack, images, line, i)
+					     : check_claim(stack, line, i);
 }
 
 static int locate_all(struct pending_stack *stack, const struct filter_images *images)

@@ -84,6 +84,11 @@ struct filter_images {
 	 * explained.
 	 */
 	bool (*segment)(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret);
+	/*
+	 * Module @i of the kernel @kernel, for functions that it does not have itself: -ENOENT after the
+	 * last; -ENOMEM. NULL: there are none.
+	 */
+	int (*module)(void *user, const struct filter_module *kernel, size_t i, struct filter_image *ret);
 	void *user;
 };
 

@@ -4,6 +4,7 @@
 import os
 import random
 import re
+import shutil
 import threading
 
 import mount_harness
@@ -147,6 +148,13 @@ class LogTest(MountTest):
         done = run(GSYM, "filter", os.path.join(path, "kernel", "my-mod.ko"), os.path.join(path, "vmlinux"), input=text.encode())
         self.assertEqual(done.stdout.decode(), text)
         self.assertRegex(done.stderr.decode(), "my_mod: 1 frame not explained: of another build: the log is of 5.10.0, the file of 6.12.1;")
+        # A stack of bpftrace does not say of which module its functions are.
+        stack = "        mod_one+5\n        core_one+5\n        nobody+5\n"
+        files = [os.path.join(path, "vmlinux"), os.path.join(path, "kernel", "my-mod.ko")]
+        shutil.copy(files[1], os.path.join(self.dir, "copy.ko"))
+        for more, want in (((), ["mod_one (", "core_one (", "nobody+5"]), ((os.path.join(self.dir, "copy.ko"),), ["mod_one+5", "core_one (", "nobody+5"])):
+            done = run(GSYM, "filter", *files, *more, input=stack.encode()).stdout.decode()
+            self.assertEqual([line.strip()[:len(start)] for line, start in zip(done.splitlines(), want)], want)
 
     def test_paths(self):
         """Of several builds of a name the log means the one that is where the log says."""
