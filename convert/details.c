@@ -19,6 +19,8 @@ struct details {
 	struct unit_details **units; /* NULL: not read */
 	uint64_t bytes;              /* of those that are read */
 	VEC(struct frame_detail) frames;
+	unit_variable_vec variables; /* of the first @n_listed units */
+	uint32_t n_listed;
 };
 
 /* ---- Units ---- */
@@ -43,14 +45,19 @@ static uint64_t bytes_of(const struct unit_details *u)
 	       u->code.cap * sizeof(*u->code.v);
 }
 
-/* A damaged unit has no details. */
-static int read_unit(struct details *d, uint32_t index)
+static int need_builder(struct details *d)
 {
 	if (d->bytes > DETAIL_BYTES_MAX)
 		drop_units(d);
 	if (!d->builder)
 		d->builder = builder_new(&d->context);
-	struct unit_details *u = d->builder ? calloc(1, sizeof(*u)) : NULL;
+	return d->builder ? 0 : -ENOMEM;
+}
+
+/* A damaged unit has no details. */
+static int read_unit(struct details *d, uint32_t index)
+{
+	struct unit_details *u = need_builder(d) ? NULL : calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
 	int err = builder_details(d->builder, index, u);
@@ -161,16 +168,60 @@ static int answer_address(struct details *d, uint64_t addr, uint32_t line)
 	return err;
 }
 
+/* ---- Variables ---- */
+
+/* The variable at @addr, the last of the first unit that has one. */
+static const struct unit_variable *find_variable(const struct details *d, uint64_t addr)
+{
+	const struct unit_variable *found = NULL;
+	for (size_t i = 0; i < d->variables.n; i++) {
+		const struct unit_variable *v = &d->variables.v[i];
+		if (v->addr == addr && (!found || v->unit == found->unit))
+			found = v;
+	}
+	return found;
+}
+
+/* Lists variables of further units until one is at @addr. */
+static int list_variables(struct details *d, uint64_t addr)
+{
+	int err = need_builder(d);
+	size_t at = 0;
+	for (bool found = false; !found && d->n_listed < d->c->dwarf.n_units && err != -ENOMEM;) {
+		at = d->variables.n;
+		err = builder_variables(d->builder, d->n_listed++, &d->variables);
+		for (; at < d->variables.n; at++)
+			found |= d->variables.v[at].addr == addr;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+static int answer_variable(struct details *d, uint64_t addr)
+{
+	const struct unit_variable *variable = find_variable(d, addr);
+	struct detail_entry entry;
+	d->frames.n = 0;
+	int err = variable ? need_builder(d) : list_variables(d, addr);
+	if (!variable)
+		variable = find_variable(d, addr);
+	if (err || !variable)
+		return err;
+	err = builder_variable_declaration(d->builder, variable, &entry);
+	if (!err && entry.decl_line)
+		err = add_frame(d, &entry, 0, (struct line_column){0});
+	return err == -ENOMEM ? err : 0;
+}
+
 static int serve(struct details *d)
 {
 	const struct convert_details *asker = d->c->options->details;
-	uint64_t addr;
-	uint32_t line;
+	struct detail_question question;
 	int err = asker->answer(asker->user, NULL, 0) ? -ECANCELED : 0;
 	while (!err) {
-		if (asker->next(asker->user, &addr, &line))
+		if (asker->next(asker->user, &question))
 			return -ECANCELED;
-		err = answer_address(d, addr, line);
+		err = question.is_data ? answer_variable(d, question.addr)
+				       : answer_address(d, question.addr, question.line);
 		if (!err && asker->answer(asker->user, d->frames.v, d->frames.n))
 			return -ECANCELED;
 	}
@@ -198,5 +249,6 @@ int details_serve(struct conversion *c)
 	free(d.units);
 	vec_free(&d.code);
 	vec_free(&d.frames);
+	vec_free(&d.variables);
 	return err;
 }

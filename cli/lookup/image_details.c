@@ -36,12 +36,12 @@ struct image_details *image_details_new(const struct converter *converter,
 }
 
 /* A worker that has answered before may have come to its limit of time: then another one takes its place. */
-void image_details_ask(struct image_details *d, uint64_t addr, uint32_t line, run_detail_vec *ret)
+void image_details_ask(struct image_details *d, const struct detail_question *question, run_detail_vec *ret)
 {
 	if (!d || d->has_failed)
 		return;
 	size_t n = ret->n;
-	int err = fragment_run_details(&d->converter, &d->request, addr, line, &d->run, ret);
+	int err = fragment_run_details(&d->converter, &d->request, question, &d->run, ret);
 	if (!err) {
 		d->has_answered = true;
 		return;

@@ -16,10 +16,11 @@ struct image_details *image_details_new(const struct converter *converter,
 					const struct convert_request *request);
 
 /*
- * Appends the details of the frames at a link-time address to @ret, the innermost first; none if the file has
- * none, or cannot be read any more. @line: of the innermost frame in GSYM.
+ * Appends the details of the frames at a link-time address to @ret, the innermost first, or that of the
+ * variable; none if the file has none, or cannot be read any more.
  */
-void image_details_ask(struct image_details *details, uint64_t addr, uint32_t line, run_detail_vec *ret);
+void image_details_ask(struct image_details *details, const struct detail_question *question,
+		       run_detail_vec *ret);
 
 /* NULL is allowed. */
 void image_details_free(struct image_details *details);

@@ -216,7 +216,19 @@ static void print_data(struct text_buf *out, const struct symbol_answer *answer)
 	text_dec(out, data ? data->addr : 0);
 	text_char(out, ' ');
 	text_dec(out, data ? data->size : 0);
-	text_lit(out, "\n??:?\n");
+	text_char(out, '\n');
+	if (answer->details.n) {
+		const struct frame_detail *detail = &answer->details.v[0].frame;
+		render_path(out, detail->start_dir, detail->start_base, ESCAPE_TEXT);
+		text_char(out, ':');
+		text_dec(out, detail->start_line);
+		text_char(out, '\n');
+	} else if (data && data->is_local && data->file) {
+		escape_str(out, data->file, ESCAPE_TEXT);
+		text_lit(out, ":0\n");
+	} else {
+		text_lit(out, "??:?\n");
+	}
 }
 
 static void print_frames(struct text_buf *out, const struct symbol_answer *answer)

@@ -72,7 +72,10 @@ static void add_details(struct symbol_answer *answer, uint64_t addr, size_t firs
 		frame->has_start = starts_at_symbol(answer, i);
 	}
 	if (has_file)
-		image_details_ask(details, addr, answer->found.frames[0].line, &answer->details);
+		image_details_ask(
+			details,
+			&(struct detail_question){.addr = addr, .line = answer->found.frames[0].line},
+			&answer->details);
 	for (size_t i = first; i < answer->frames.n && i - first < answer->details.n - known; i++) {
 		struct shown_frame *frame = &answer->frames.v[i];
 		const struct frame_detail *detail = &answer->details.v[known + i - first].frame;
@@ -238,6 +241,10 @@ static int answer_data(struct symbol_answer *answer)
 	if (!err)
 		answer->data = symbol_table_at(
 			table, answer->options->tagged ? addr : symbol_address_untagged(addr));
+	if (answer->data)
+		image_details_ask(answer->module->image.details,
+				  &(struct detail_question){.addr = answer->data->addr, .is_data = true},
+				  &answer->details);
 	return err;
 }
 

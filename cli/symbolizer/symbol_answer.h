@@ -27,7 +27,7 @@ struct symbol_answer {
 	VEC(struct shown_frame) frames; /* the innermost first; of a symbol each place that has it */
 	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
 	struct gsym_answer found;         /* memory */
-	run_detail_vec details;           /* likewise */
+	run_detail_vec details;           /* likewise; of QUERY_DATA the declaration, or none */
 };
 
 /* Answers @query; the errors of one answer are part of it. 0 or -ENOMEM. */

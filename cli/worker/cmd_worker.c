@@ -160,7 +160,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 struct asked {
 	struct convert_asked list; /* for struct convert_options */
 	struct convert_address addresses[WORKER_ASKED_MAX];
-	uint32_t line; /* see struct worker_ask */
+	struct detail_question question;
 	uint64_t serial;
 };
 
@@ -198,7 +198,8 @@ static int receive_next(void *user)
 	if (got != 1 || msg.head.type != WORKER_ASK)
 		return got < 0 ? got : -ECANCELED;
 	take_asked(asked, msg.ask.asked, msg.ask.n_asked);
-	asked->line = msg.ask.line;
+	asked->question = (struct detail_question){
+		.addr = asked->addresses[0].value, .line = msg.ask.line, .is_data = msg.ask.is_data};
 	return 0;
 }
 
@@ -221,12 +222,11 @@ static void asked_init(struct asked *ret, const struct worker_convert *order)
 
 /* ---- Details ---- */
 
-static int receive_address(void *user, uint64_t *ret_addr, uint32_t *ret_line)
+static int receive_question(void *user, struct detail_question *ret)
 {
 	struct asked *asked = user;
 	int err = receive_next(asked);
-	*ret_addr = asked->addresses[0].value;
-	*ret_line = asked->line;
+	*ret = asked->question;
 	return err;
 }
 
@@ -354,7 +354,7 @@ static int convert_and_report(const struct worker_convert *order)
 	file_requests_init(&requests, order, &opener);
 	asked_init(&asked, order);
 	list_dirs(order, dirs);
-	const struct convert_details details = {receive_address, send_details, &asked};
+	const struct convert_details details = {receive_question, send_details, &asked};
 	struct convert_options options = {
 		.threads = order->threads,
 		.version = (uint16_t)order->version,

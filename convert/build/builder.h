@@ -66,6 +66,21 @@ struct unit_details {
  * -EBADMSG if the unit is damaged, or -ENOMEM.
  */
 int builder_details(struct unit_builder *builder, size_t index, struct unit_details *ret);
+/* A variable at an address of its own, in the unit @unit. */
+struct unit_variable {
+	uint64_t addr;
+	uint64_t die_off;
+	uint32_t unit;
+};
+
+typedef VEC(struct unit_variable) unit_variable_vec;
+
+/* Appends the variables of unit @index. As builder_details(). */
+int builder_variables(struct unit_builder *builder, uint32_t index, unit_variable_vec *ret);
+
+/* Finds where a variable is declared. As builder_details(); ret->decl_line is 0 if that is not known. */
+int builder_variable_declaration(struct unit_builder *builder, const struct unit_variable *variable,
+				 struct detail_entry *ret);
 void unit_details_deinit(struct unit_details *details);
 
 const struct warnings *builder_warnings(const struct unit_builder *builder);

@@ -9,6 +9,8 @@
 #include "gsym/base/invariant.h"
 #include "gsym/codec/format.h"
 
+#include <libdwarf/dwarf.h>
+
 /* ---- Pieces of code ---- */
 
 static int compare_piece(const void *a, const void *b)
@@ -51,6 +53,22 @@ static int add_pieces(const struct unit_builder *b, uint32_t first, uint32_t n, 
 	return 0;
 }
 
+/* Sets the declaration of the entry at @die_off, if it is known. 0 or -ENOMEM. */
+static int find_declaration(struct unit_builder *b, uint64_t die_off, struct detail_entry *ret)
+{
+	uint64_t file = 0, line = 0;
+	uint32_t number = 0;
+	int err = names_declaration(b->names, &b->unit, die_off, &file, &line)
+			  ? builder_file(b, file, &number)
+			  : 0;
+	if (!err && number) {
+		ret->dir = b->files.v[number - 1].dir.text;
+		ret->base = b->files.v[number - 1].base.text;
+	}
+	ret->decl_line = (uint32_t)line;
+	return err == -ENOMEM ? err : 0;
+}
+
 /* Adds the entry at @die_off. */
 static int add_entry(struct unit_builder *b, uint64_t die_off, uint32_t parent, struct unit_details *ret)
 {
@@ -64,19 +82,8 @@ static int add_entry(struct unit_builder *b, uint64_t die_off, uint32_t parent, 
 			 (uint32_t)die_uint(&die, SLOT_DISCRIMINATOR, 0)},
 	};
 	entry.has_low_pc = die_address(&b->unit, &die, SLOT_LOW_PC, &entry.low_pc);
-	uint64_t file = 0, line = 0;
-	uint32_t number = 0;
-	int err = names_declaration(b->names, &b->unit, die_off, &file, &line)
-			  ? builder_file(b, file, &number)
-			  : 0;
-	if (err == -ENOMEM)
-		return err;
-	if (!err && number) {
-		entry.dir = b->files.v[number - 1].dir.text;
-		entry.base = b->files.v[number - 1].base.text;
-	}
-	entry.decl_line = (uint32_t)line;
-	return vec_push(&ret->entries, entry);
+	int err = find_declaration(b, die_off, &entry);
+	return err ? err : vec_push(&ret->entries, entry);
 }
 
 /* Adds a subprogram and all calls inlined into it. */
@@ -122,6 +129,85 @@ int builder_details(struct unit_builder *b, size_t index, struct unit_details *r
 	code_pieces_sort(&ret->code);
 	take_lines(b, ret);
 	return err;
+}
+
+/* ---- Variables ---- */
+
+/* Reads an entry up to its location, of which @ret is the expression. False without one. */
+static bool read_location(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev,
+			  struct cursor *ret)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < abbrev->n_ops; i++) {
+		const struct attr_op *op = &unit->abbrevs.ops.v[abbrev->first_op + i];
+		bool is_block = op->form == DW_FORM_exprloc || op->form == DW_FORM_block1;
+		if (!op->form) {
+			cursor_skip(c, (uint64_t)op->value);
+		} else if (op->slot == SLOT_LOCATION && is_block) {
+			*ret = cursor_window(c, op->form == DW_FORM_block1 ? cursor_u8(c) : cursor_uleb(c));
+			found = cursor_ok(c);
+		} else {
+			form_skip(c, op->form, unit->header);
+		}
+	}
+	return found;
+}
+
+/* The address that an expression consists of, with an offset perhaps (2.5.1). */
+static bool read_address(struct cursor *expression, const struct unit *unit, uint64_t *ret)
+{
+	uint8_t operation = cursor_u8(expression);
+	bool found = true;
+	if (operation == DW_OP_addr)
+		*ret = cursor_uint(expression, unit->header->addr_size);
+	else if (operation == DW_OP_addrx || operation == DW_OP_GNU_addr_index)
+		found = unit_indexed_address(unit, cursor_uleb(expression), ret);
+	else
+		return false;
+	if (cursor_left(expression)) {
+		found &= cursor_u8(expression) == DW_OP_plus_uconst;
+		*ret += cursor_uleb(expression);
+	}
+	return found && cursor_ok(expression) && !cursor_left(expression);
+}
+
+static int list_variables(const struct unit *unit, uint32_t index, unit_variable_vec *ret)
+{
+	struct cursor c = unit_cursor(unit, unit->first_child), expression = {0};
+	int err = 0;
+	while (!err && unit->first_child && cursor_left(&c)) {
+		struct unit_variable variable = {.die_off = cursor_off(&c), .unit = index};
+		uint64_t code = cursor_uleb(&c);
+		const struct abbrev *abbrev = code ? abbrev_find(&unit->abbrevs, code) : NULL;
+		if (code && !abbrev)
+			break;
+		if (code && abbrev->tag != DW_TAG_variable)
+			(void)die_skip(&c, unit, abbrev);
+		else if (code && read_location(&c, unit, abbrev, &expression) &&
+			 read_address(&expression, unit, &variable.addr))
+			err = vec_push(ret, variable);
+	}
+	return err;
+}
+
+int builder_variables(struct unit_builder *b, uint32_t index, unit_variable_vec *ret)
+{
+	const char *missing;
+	builder_begin(b, index);
+	int err = builder_load(b, &b->context->dwarf->units[index], &missing);
+	return err ? err : list_variables(&b->unit, index, ret);
+}
+
+int builder_variable_declaration(struct unit_builder *b, const struct unit_variable *variable,
+				 struct detail_entry *ret)
+{
+	const char *missing;
+	*ret = (struct detail_entry){.parent = NO_PARENT};
+	builder_begin(b, variable->unit);
+	int err = builder_load(b, &b->context->dwarf->units[variable->unit], &missing);
+	if (!err)
+		err = builder_load_lines(b);
+	return err ? err : find_declaration(b, variable->die_off, ret);
 }
 
 void unit_details_deinit(struct unit_details *details)

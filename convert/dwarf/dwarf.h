@@ -138,6 +138,8 @@ enum attr_slot {
 	SLOT_GNU_RANGES_BASE,
 	SLOT_DWO_NAME,
 	SLOT_DWO_ID,
+	/* of variables and members only, where a table keeps columns */
+	SLOT_LOCATION = SLOT_STMT_LIST,
 	/* of types, their parts and template parameters only, which share numbers with those of units */
 	SLOT_TYPE = SLOT_STMT_LIST,
 	SLOT_CONST_VALUE,

@@ -135,6 +135,19 @@ static enum attr_slot slot_of_other_attr(uint64_t tag, uint64_t attr)
 	return SLOT_NONE;
 }
 
+/* Where a variable is, and where it is declared. */
+static enum attr_slot slot_of_variable_attr(uint64_t attr)
+{
+	switch (attr) {
+	case DW_AT_location: return SLOT_LOCATION;
+	case DW_AT_specification: return SLOT_SPECIFICATION;
+	case DW_AT_abstract_origin: return SLOT_ORIGIN;
+	case DW_AT_decl_file: return SLOT_DECL_FILE;
+	case DW_AT_decl_line: return SLOT_DECL_LINE;
+	}
+	return SLOT_NONE;
+}
+
 static enum attr_slot slot_of_attr(const struct abbrev_table *table, enum die_kind kind, uint64_t tag,
 				   uint64_t attr)
 {
@@ -144,6 +157,8 @@ static enum attr_slot slot_of_attr(const struct abbrev_table *table, enum die_ki
 		return SLOT_CALL_COLUMN;
 	if (table->keeps_columns && kind == DIE_INLINED && attr == DW_AT_GNU_discriminator)
 		return SLOT_DISCRIMINATOR;
+	if (table->keeps_columns && (tag == DW_TAG_variable || tag == DW_TAG_member))
+		return slot_of_variable_attr(attr);
 	switch (kind) {
 	case DIE_UNIT: return slot_of_unit_attr(attr);
 	case DIE_SUBPROGRAM:

@@ -39,6 +39,51 @@ int main(int argc, char **argv)
 	return names.size() + values[0];
 }
 """
+SANITIZERS = {
+    "address": """#include <cstdlib>
+int table[10] = {1};
+static int small[3] = {1};
+namespace ns { int member[2]; }
+__attribute__((noinline)) int read_past(const int *p, int n) { return p[n]; }
+static inline __attribute__((always_inline)) int twice(const int *p, int n) { return 2 * read_past(p, n); }
+int main(int argc, char **argv)
+{
+	static int local[2];
+	int *heap = static_cast<int *>(std::malloc(40)), stack[4] = {argc};
+	if (argc == 1)
+		std::free(heap);
+	const int *all[] = {heap, stack, table, small, local, ns::member};
+	const int size[] = {1, 4, 10, 3, 2, 2};
+	return twice(all[argc - 1], size[argc - 1]);
+}
+""",
+    "memory": """static inline __attribute__((always_inline)) int get(const int *p, int i) { return p[i]; }
+int main(int argc, char **) { int *p = new int[4]; if (get(p, argc)) return 1; return 0; }
+""",
+    "thread": """#include <pthread.h>
+#include <unistd.h>
+struct S { static long m; };
+long S::m;
+static int pair[2];
+static void *run(void *p) { S::m++; pair[1]++; ++*static_cast<int *>(p); return nullptr; }
+int main()
+{
+	static int inner;
+	pthread_t thread;
+	pthread_create(&thread, nullptr, run, &inner);
+	sleep(1);
+	run(&inner);
+	return pthread_join(thread, nullptr);
+}
+""",
+    "undefined": """static int shift(int a, int b) { return a << b; }
+int main(int argc, char **)
+{
+	int k = 0x7fffffff, v[2] = {argc};
+	k += argc;
+	return (shift(1, 40 * argc) ^ v[argc + 1] ^ k) & 1;
+}
+"""}
 STYLES = ("", "--no-inlines", "--output-style=GNU", "--output-style=JSON", "--verbose", "--verbose --no-inlines -s",
           "--functions=none --verbose")
 # LLVM loses the file of a declaration that is in the abbreviation, where gcc puts it.
@@ -98,6 +143,54 @@ class Columns(unittest.TestCase):
         for options in (("-O0",), ("-O1", "-fdebug-info-for-profiling"), ("-O2", "-gsplit-dwarf")):
             with self.subTest(options=options):
                 self.expect_like_llvm(self.compile("a", *options, compiler=clang))
+
+    def clang_22(self):
+        original = peers.find("llvm-symbolizer", (22,))
+        if not shutil.which("clang++-22") or not original:
+            self.skipTest("clang-22 or llvm-symbolizer-22 is not installed")
+        return original
+
+    def report(self, program, n, symbolizer):
+        """The report of a program with @n operands; numbers that differ each time are left out."""
+        names = {f"{kind}_SYMBOLIZER_PATH": symbolizer for kind in ("ASAN", "MSAN")}
+        names["TSAN_OPTIONS"] = f"external_symbolizer_path={symbolizer}"
+        names["UBSAN_OPTIONS"] = f"print_stacktrace=1:external_symbolizer_path={symbolizer}"
+        done = subprocess.run([program, *["x"] * n], capture_output=True, text=True, timeout=LIMIT, env={**self.env, **names}, check=False)
+        return re.sub(r"==\d+==|\b(?:p|t)id=\d+|0x[0-9a-f]{9,}|\[0x\w+,0x\w+\)", "", done.stderr)
+
+    def test_sanitizers(self):
+        """The reports are llvm-symbolizer's to the byte."""
+        os.mkdir(self.at("original"))
+        os.symlink(self.clang_22(), self.at("original", "llvm-symbolizer"))
+        for kind, source in SANITIZERS.items():
+            pathlib.Path(self.at(kind + ".cc")).write_text(source)
+            self.must("clang++-22", "-g", "-O1", f"-fsanitize={kind}", "-pthread", "-o", kind, kind + ".cc")
+            for n in range(6 if kind == "address" else 1):
+                ours, theirs = (self.report(self.at(kind), n, path)
+                                for path in (self.at("llvm-symbolizer"), self.at("original", "llvm-symbolizer")))
+                with self.subTest(kind=kind, n=n):
+                    if not theirs or "unexpected memory mapping" in theirs:
+                        self.skipTest("the sanitizer does not run here")
+                    self.assertRegex(theirs, kind + r"\.cc:\d+:\d+")
+                    self.assertEqual(ours, theirs)
+
+    def test_data(self):
+        """Where variables are declared: in name spaces, classes and functions, for all bytes of their symbols."""
+        original = self.clang_22()
+        pathlib.Path(self.at("v.cc")).write_text(SANITIZERS["address"].replace("int main", "struct S { static long m[2]; };\nlong S::m[2];\nint main"))
+        for compiler, *options in (("clang++-22",), ("clang++-22", "-gdwarf-4"), ("clang++-22", "-gsplit-dwarf"), ("g++",)):
+            self.must(compiler, "-g", *options, "-o", "v", "v.cc")
+            found = re.findall(r"^(\w+) (\w+) [DdBb] \w*(?:table|small|member|local|1S1m)\w*$", self.must("nm", "-S", "v"), re.M)
+            self.assertEqual(len(found), 5)
+            text = "".join(f"DATA v {int(start, 16) + n:#x}\n" for start, size in found for n in range(int(size, 16)))
+            ours, theirs = (self.must(path, text=text).split("\n\n") for path in (self.at("llvm-symbolizer"), original))
+            self.assertEqual(len(ours), len(theirs))
+            # LLVM knows none of split DWARF, loses some of gcc's, and of members of classes only the first byte.
+            known = [pair for pair in zip(ours, theirs) if re.search(r"v\.cc:[1-9]", pair[1])]
+            with self.subTest(compiler=compiler, options=options):
+                self.assertEqual([mine for mine, _ in known], [other for _, other in known])
+                self.assertTrue(len(known) > 40 or options == ["-gsplit-dwarf"])
+                self.assertFalse([mine for mine in ours[:-1] if not re.search(r"/v\.cc:[1-9]\d*$", mine)])
 
     def ask(self, name, *argv):
         return self.must(self.at(name), *argv)

@@ -247,8 +247,8 @@ class Symbolizer(unittest.TestCase):
     def test_data(self):
         place = int(re.search(r"^([0-9a-f]+) D counter$", must("nm", self.app), re.M)[1], 16)
         for addr in (place, place + 15):
-            self.assertEqual(self.llvm(f"DATA app {addr:#x}"), f"counter\n{place} 16\n??:?\n\n")
-        self.assertEqual(self.llvm(f"DATA app {place | 0xab << 56:#x}"), f"counter\n{place} 16\n??:?\n\n")
+            self.assertEqual(self.llvm(f"DATA app {addr:#x}"), f"counter\n{place} 16\n{self.app}.c:1\n\n")
+        self.assertEqual(self.llvm(f"DATA app {place | 0xab << 56:#x}"), f"counter\n{place} 16\n{self.app}.c:1\n\n")
         self.assertNotIn("counter", self.llvm("--no-untag-addresses", f"DATA app {place | 0xab << 56:#x}"))
         self.assertNotIn("counter", self.llvm(f"DATA app {place + 16:#x}"))
 

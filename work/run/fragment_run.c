@@ -104,9 +104,9 @@ static int receive(struct fragment_run *run, struct handle **ret)
 }
 
 static int ask_more(const struct fragment_run *run, const struct convert_address *asked, size_t n,
-		    uint32_t line)
+		    const struct detail_question *question)
 {
-	struct worker_ask m = {.line = line};
+	struct worker_ask m = {.line = question->line, .is_data = question->is_data};
 	m.n_asked = job_put_asked(asked, n, m.asked);
 	return worker_send(run->child.sock, &m.head, WORKER_ASK, -1);
 }
@@ -118,7 +118,7 @@ int fragment_run(const struct converter *converter, const struct convert_request
 	int err;
 	*ret_handle = NULL;
 	if (*run) {
-		err = ask_more(*run, asked, n, 0);
+		err = ask_more(*run, asked, n, &(struct detail_question){0});
 	} else {
 		err = start_fragment(converter, request, run);
 		if (!err)
@@ -140,14 +140,15 @@ static int start_details(const struct converter *converter, const struct convert
 }
 
 int fragment_run_details(const struct converter *converter, const struct convert_request *request,
-			 uint64_t addr, uint32_t line, struct fragment_run **run, run_detail_vec *ret)
+			 const struct detail_question *question, struct fragment_run **run,
+			 run_detail_vec *ret)
 {
-	const struct convert_address asked = {.value = addr};
+	const struct convert_address asked = {.value = question->addr};
 	int err = *run ? 0 : start_details(converter, request, ret, run);
 	if (err)
 		return err;
 	(*run)->details = ret;
-	err = ask_more(*run, &asked, 1, line);
+	err = ask_more(*run, &asked, 1, question);
 	return err ? err : receive(*run, NULL);
 }
 

@@ -38,15 +38,15 @@ typedef VEC(struct run_detail) run_detail_vec;
  * Asks for the details of the frames at a link-time address, and waits.
  *
  * @converter, @request: of the image, as for fragment_run()
- * @addr: the address
- * @line: of the innermost frame there, as GSYM has it
+ * @question: what is asked for
  * @run:  NULL before the first call, which starts the worker; not one that answers fragments
  * @ret:  details are appended, the innermost first
  *
  * 0 or a negative errno, as fragment_run(). -ENODATA: the image has none.
  */
 int fragment_run_details(const struct converter *converter, const struct convert_request *request,
-			 uint64_t addr, uint32_t line, struct fragment_run **run, run_detail_vec *ret);
+			 const struct detail_question *question, struct fragment_run **run,
+			 run_detail_vec *ret);
 
 /* Frees all but the first @n of @details. */
 void run_details_cut(run_detail_vec *details, size_t n);

@@ -86,10 +86,16 @@ struct frame_detail {
 	bool has_start;
 };
 
+struct detail_question {
+	uint64_t addr; /* link-time */
+	uint32_t line; /* of the innermost frame, as GSYM has it */
+	bool is_data;  /* a variable begins at @addr: its declaration, instead of frames */
+};
+
 /* Questions for the details of addresses, see details.c. All callbacks are called on the calling thread. */
 struct convert_details {
-	/* Waits for the next address, and the line that GSYM has there; non-zero ends with -ECANCELED. */
-	int (*next)(void *user, uint64_t *ret_addr, uint32_t *ret_line);
+	/* Waits for the next question; non-zero ends with -ECANCELED. */
+	int (*next)(void *user, struct detail_question *ret);
 	/*
 	 * Takes those of its frames, the innermost first; before the first question, none, when all files are
 	 * open. Non-zero ends with -ECANCELED.

@@ -205,7 +205,9 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_CANCEL:
 	case WORKER_BEGUN: return true;
 	case WORKER_REPLY: return reply_valid(&msg->reply);
-	case WORKER_ASK: return msg->ask.n_asked && asked_valid(msg->ask.asked, msg->ask.n_asked);
+	case WORKER_ASK:
+		return msg->ask.is_data <= 1 && msg->ask.n_asked &&
+		       asked_valid(msg->ask.asked, msg->ask.n_asked);
 	}
 	return false;
 }

@@ -158,6 +158,8 @@ struct worker_ask {
 	struct worker_header head;
 	uint32_t n_asked; /* 1 to WORKER_ASKED_MAX */
 	uint32_t line;    /* for details: of the innermost frame, as GSYM has it */
+	uint32_t is_data; /* 0 or 1: for details, of the variable that begins there */
+	uint32_t pad;
 	struct worker_address asked[WORKER_ASKED_MAX];
 };
 
