@@ -95,7 +95,7 @@ static int find_by_name(struct log_file *log, const struct filter_module *module
 	struct image *image;
 	if (!*name || module->is_word || module->is_kernel)
 		return -ENODATA;
-	int err = requester_find_name(&log->requester, name, log->call, &image);
+	int err = requester_find_name(&log->requester, module->name, log->call, &image);
 	for (size_t i = 0; module->is_windows && i < WINDOWS_ENDINGS && err == -ENOENT; i++) {
 		char whole[FILTER_NAME_SIZE];
 		if (snprintf(whole, sizeof(whole), "%s%s", name, windows_endings[i]) < FILTER_NAME_SIZE)

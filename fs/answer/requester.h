@@ -74,8 +74,9 @@ void requester_begin(struct requester *requester);
 int requester_find_image(struct requester *requester, struct span id, struct call *call, struct image **ret);
 
 /*
- * The only image with a file of that name that the requester may know of. -ENOENT; -ENOTUNIQ when there are
- * several; -EAGAIN with call->wait filled while a scan may still find more.
+ * The only image with a file of that name that the requester may know of, or of several the one with that
+ * path in by-path. -ENOENT; -ENOTUNIQ when there are several; -EAGAIN with call->wait filled while a scan may
+ * still find more.
  */
 int requester_find_name(struct requester *requester, const char *name, struct call *call, struct image **ret);
 

@@ -213,18 +213,61 @@ bool name_member_is_visible(const struct images *images, const struct name_membe
 	return false;
 }
 
-int images_find_only(const struct images *images, const char *name, const struct caller *caller,
+enum { BUILDS_MAX = 64 }; /* of one name that are compared with a path */
+
+/* Whether by-path has the file as @path, which is from the root. */
+static bool is_file_at(const struct images *images, const struct path_file *file, const char *path)
+	REQUIRES(&images->lock)
+{
+	const char *end = strrchr(path, '/'); /* of what is left to compare */
+	const struct path_dir *dir = path_tree_dir(&images->paths, file->dir);
+	for (; dir && dir->parent != PATH_NONE; dir = path_tree_dir(&images->paths, dir->parent)) {
+		size_t size = strlen(dir->name);
+		if ((size_t)(end - path) <= size || memcmp(end - size, dir->name, size) != 0 ||
+		    end[-(ptrdiff_t)size - 1] != '/')
+			return false;
+		end -= size + 1;
+	}
+	return dir && end == path;
+}
+
+/* Whether @caller may know of the member as @path. */
+static bool is_member_at(const struct images *images, const struct name_member *member,
+			 const struct caller *caller, const char *path) REQUIRES(&images->lock)
+{
+	const struct path_file *file;
+	for (uint32_t next = *path == '/' ? member->files : 0; next; next = file->like) {
+		file = path_tree_file(&images->paths, next - 1);
+		if (file->pass && is_file_at(images, file, path) &&
+		    (caller_sees_all(caller) || caller_reaches(caller, &images->paths, file->dir, false)))
+			return true;
+	}
+	return false;
+}
+
+int images_find_only(const struct images *images, const char *path, const struct caller *caller,
 		     struct image **ret)
 {
-	const struct basename *b = images->complete ? images_find_basename(images, name) : NULL;
-	struct image *only = NULL;
+	const char *slash = strrchr(path, '/');
+	const struct basename *b =
+		images->complete ? images_find_basename(images, slash ? slash + 1 : path) : NULL;
+	struct image *only = NULL, *there = NULL; /* of the name; of the path */
+	unsigned n = 0, n_there = 0;
 	for (size_t i = 0; b && i < b->members.n; i++) {
-		if (!name_member_is_visible(images, b->members.v[i], caller, false))
+		const struct name_member *m = b->members.v[i];
+		if (!name_member_is_visible(images, m, caller, false))
 			continue;
-		if (only)
+		if (++n > (*path == '/' ? BUILDS_MAX : 1))
 			return -ENOTUNIQ;
-		only = b->members.v[i]->image;
+		only = m->image;
+		if (!is_member_at(images, m, caller, path))
+			continue;
+		n_there++;
+		there = m->image;
 	}
+	if ((n_there ? n_there : n) > 1)
+		return -ENOTUNIQ;
+	only = n_there ? there : only;
 	if (!only || !image_is_there(only))
 		return -ENOENT;
 	*ret = only;

@@ -31,10 +31,11 @@ bool basename_is_visible(const struct images *images, const struct basename *nam
 			 const struct caller *caller, bool listed) REQUIRES(&images->lock);
 
 /*
- * The only image that @caller may know of with a file called @name. -ENOENT when there is none, or a scan is
- * yet to see all of SOURCE; -ENOTUNIQ when there are several.
+ * The only image that @caller may know of with a file called like the last component of @path, or of several
+ * the only one that by-path has as @path itself, from the root. -ENOENT when there is none, or a scan is yet
+ * to see all of SOURCE; -ENOTUNIQ when there are several.
  */
-int images_find_only(const struct images *images, const char *name, const struct caller *caller,
+int images_find_only(const struct images *images, const char *path, const struct caller *caller,
 		     struct image **ret) REQUIRES(&images->lock);
 
 /*

@@ -170,6 +170,8 @@ class LogTest(MountTest):
         self.assertEqual(done.stdout.decode().count(" geo::point::norm() const at "), 2, done.stdout)
         self.assertIn("2 of 3 frames explained", done.stderr.decode())
         self.assertIn("several builds have this name", done.stderr.decode())
+        with self.log() as log:
+            self.assertRegex(log.ask(text + other), r"\A/srv/a/plugin.so.* geo::point::norm.*\n.*/srv/b/plugin.so\S* \[0x1\]\n/opt/\S* \[0x1\]\n\Z")
         done = run(GSYM, "filter", paths["a"], paths["b"], input=(text + other).encode())
         self.assertIn("2 of 3 frames explained", done.stderr.decode())
 
