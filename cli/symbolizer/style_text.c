@@ -169,7 +169,7 @@ static void print_properties(struct text_buf *out, const struct symbol_answer *a
 		text_lit(out, "\n  Function start line: ");
 		text_dec(out, frame->detail.start_line);
 	}
-	if (frame->has_start) {
+	if (frame->has_start && answer->options->style == ANSWER_LLVM) {
 		text_lit(out, "\n  Function start address: ");
 		text_addr(out, frame->start);
 	}

@@ -208,6 +208,8 @@ class Symbolizer(unittest.TestCase):
         self.assertEqual(self.llvm("--obj", self.app, env={"LLVM_SYMBOLIZER_OPTS": "-s --no-inlines"}, text=a), "outer\napp.c:2:0\n\n")
         self.assertEqual(self.run_as("llvm-addr2line-22", "-afie", self.app, f"{self.addr:x}"), a + "\n" + self.stack(""))
         self.assertEqual(self.run_as("gsym-symbolizer", "-e", self.app, a), self.stack() + "\n")
+        for name, options, n in (("llvm-symbolizer", [], 3), ("llvm-symbolizer", ["--output-style=GNU"], 0), ("llvm-addr2line-22", ["-fi"], 0)):
+            self.assertEqual(self.run_as(name, "--verbose", *options, "-e", self.app, a).count("Function start address: "), n)
         context = self.llvm("-e", self.app, "--no-inlines", "--print-source-context-lines=3", a).splitlines()[2:]
         rows = SOURCE.splitlines()
         self.assertEqual(context, [f"1  : {rows[0]}", f"2 >: {rows[1]}", f"3  : {rows[2]}", ""])
@@ -418,7 +420,7 @@ class Symbolizer(unittest.TestCase):
 
     def stripped(self, name):
         """The program without debug data, and the file with it; LLVM's cache has a hash of the id in the name of a file."""
-        must("cc", "-g", "-O1", "-Wl,--build-id=0x127da749021c1fc1a58cba734a1f542cbe2b7ce4", "-o", name, "app.c", cwd=self.dir)
+        must("cc", "-g", "-gno-column-info", "-O1", "-Wl,--build-id=0x127da749021c1fc1a58cba734a1f542cbe2b7ce4", "-o", name, "app.c", cwd=self.dir)
         must("objcopy", "--only-keep-debug", self.at(name), self.at(name + ".debug"))
         must("objcopy", "--strip-debug", f"--add-gnu-debuglink={self.at(name + '.debug')}", self.at(name))
         return self.at(name), self.at(name + ".debug")

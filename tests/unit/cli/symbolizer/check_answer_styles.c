@@ -21,9 +21,9 @@ static struct symbol_module module = {.name = (char *)"a.o"};
 
 /* f() at line 5 of /src/a.c, inlined into ns::g() at line 7 of b.c; the place of the third is not known. */
 static struct shown_frame frames[] = {
-	{.name = "_Z1fv", .dir = "/src", .base = "a.c", .line = 5, .start = 0x1008},
-	{.name = "ns::g", .dir = "", .base = "b.c", .line = 7, .start = 0x1000},
-	{.name = "\"h", .dir = "", .base = "", .line = 0, .start = 0x2000},
+	{.name = "_Z1fv", .dir = "/src", .base = "a.c", .line = 5, .start = 0x1008, .has_start = true},
+	{.name = "ns::g", .dir = "", .base = "b.c", .line = 7, .start = 0x1000, .has_start = true},
+	{.name = "\"h", .dir = "", .base = "", .line = 0, .start = 0x2000, .has_start = true},
 };
 
 /* What is asked, and what is known. */
@@ -183,7 +183,7 @@ TEST(json)
 		{.query = CODE,
 		 .n_frames = 1,
 		 .expected = "{\"Address\":\"0x1009\",\"ModuleName\":\"a.o\",\"Symbol\":[" PLACE(
-			 "/src/a.c", "", "5", "") "]}"},
+			 "/src/a.c", "", "5", "0x1008") "]}"},
 		{.query = CODE,
 		 .expected = "{\"Address\":\"0x1009\",\"ModuleName\":\"a.o\",\"Symbol\":[" PLACE("", "", "0",
 												 "") "]}"},
@@ -214,8 +214,8 @@ TEST(json)
 			 "\"ModuleName\":\"a.o\"}"},
 		{.query = {.kind = QUERY_SYMBOL, .addr = 1, .symbol = {"f", 1}},
 		 .n_frames = 2,
-		 .expected = "{\"Loc\":[" PLACE("/src/a.c", "", "5", "") "," PLACE(
-			 "b.c", "", "7", "") "],\"ModuleName\":\"a.o\",\"SymName\":\"f\"}"},
+		 .expected = "{\"Loc\":[" PLACE("/src/a.c", "", "5", "0x1008") "," PLACE(
+			 "b.c", "", "7", "0x1000") "],\"ModuleName\":\"a.o\",\"SymName\":\"f\"}"},
 		{.query = {.kind = QUERY_SYMBOL, .symbol = {"f", 1}},
 		 .expected = "{\"Loc\":[],\"ModuleName\":\"a.o\",\"SymName\":\"f\"}"},
 		{.query = {.kind = QUERY_SYMBOL, .symbol = {"f", 1}},
