@@ -14,6 +14,7 @@
 #include "cli/command/commands.h"
 #include "cli/command/message.h"
 #include "cli/lookup/core_maps.h"
+#include "cli/lookup/fixed_program.h"
 #include "cli/lookup/image_files.h"
 #include "cli/lookup/process_maps.h"
 
@@ -168,6 +169,20 @@ static int add_slide(const struct command *command, const char *text, const stru
 	return filter_add_module(filter, &module, slide, UINT64_MAX, 0, true) ? out_of_memory() : STATUS_OK;
 }
 
+/* Where the code of a program is that cannot move: @path is no such, or a file that others read, too. */
+static int add_fixed(const char *path, struct filter *filter)
+{
+	struct filter_module module = {.is_kernel = false};
+	struct address_list code = {.list = {NULL}};
+	const char *name = strrchr(path, '/');
+	int err = fixed_program_read(path, &code);
+	snprintf(module.name, sizeof(module.name), "%s", name ? name + 1 : path);
+	for (size_t i = 0; !err && i + 1 < code.list.n; i += 2)
+		err = filter_add_fixed(filter, &module, code.list.v[i], code.list.v[i + 1]);
+	vec_free(&code.list);
+	return err ? out_of_memory() : STATUS_OK;
+}
+
 /* Tells @filter of them. Prints errors and returns an enum command_status. */
 static int filter_maps_read(const struct command *command, const struct filter_maps *maps,
 			    const struct image_files *images, struct filter *filter)
@@ -181,6 +196,8 @@ static int filter_maps_read(const struct command *command, const struct filter_m
 		status = read_core(maps->cores.v[i], filter);
 	if (status == STATUS_OK)
 		status = add_bases(command, maps, filter);
+	for (size_t i = 0; status == STATUS_OK && !maps->slide && i < images->n_given; i++)
+		status = add_fixed(images->list.v[i].name, filter);
 	return status == STATUS_OK && maps->slide ? add_slide(command, maps->slide, images, filter) : status;
 }
 

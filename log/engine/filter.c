@@ -23,6 +23,7 @@ struct filter *filter_new(const struct filter_images *images, const struct filte
 	f->context.mapped = &f->mapped;
 	f->context.events = &f->events;
 	f->context.given = &f->given;
+	f->context.fixed = &f->fixed;
 	int err = pending_stack_init(&f->stack);
 	for (size_t i = 0; i < HELD_KINDS; i++) {
 		f->held[i].kind = held_reports[i];
@@ -52,6 +53,7 @@ void filter_free(struct filter *filter)
 	memory_map_deinit(&filter->mapped);
 	memory_map_deinit(&filter->events);
 	memory_map_deinit(&filter->given);
+	memory_map_deinit(&filter->fixed);
 	for (size_t i = 0; i < HELD_KINDS; i++) {
 		held_deinit(&filter->held[i]);
 		free(filter->held[i].own);
@@ -75,7 +77,8 @@ size_t filter_memory(const struct filter *filter)
 {
 	size_t size = sizeof(*filter) + log_context_memory(&filter->context) +
 		      pending_stack_memory(&filter->stack) + memory_map_size(&filter->mapped) +
-		      memory_map_size(&filter->events) + memory_map_size(&filter->given) + filter->line.cap;
+		      memory_map_size(&filter->events) + memory_map_size(&filter->given) +
+		      memory_map_size(&filter->fixed) + filter->line.cap;
 	for (size_t i = 0; i < HELD_KINDS; i++) {
 		const struct held *held = &filter->held[i];
 		size += held->kind->own_size + held->text.cap;
@@ -291,6 +294,21 @@ int filter_add_module(struct filter *filter, const struct filter_module *module,
 					   .space = is_link ? FRAME_LINK : FRAME_RVA};
 	filter->context.has_places = true;
 	return memory_map_add(&filter->given, &range, module);
+}
+
+int filter_add_fixed(struct filter *filter, const struct filter_module *module, uint64_t start, uint64_t end)
+{
+	struct memory_range range = {
+		.start = start, .end = end, .relative = start, .is_estimate = true, .space = FRAME_LINK};
+	for (size_t i = 0; i < filter->fixed.ranges.n; i++) {
+		const struct memory_range *r = &filter->fixed.ranges.v[i];
+		if (r->start >= range.end || range.start >= r->end)
+			continue;
+		range.disputed = true;
+		range.start = r->start < range.start ? r->start : range.start;
+		range.end = r->end > range.end ? r->end : range.end;
+	}
+	return memory_map_add(&filter->fixed, &range, module);
 }
 
 int filter_write(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest,

@@ -52,6 +52,16 @@ int filter_add_module(struct filter *filter, const struct filter_module *module,
 		      uint64_t relative, bool is_link);
 
 /*
+ * The same for the code of a program that cannot move, at its link-time addresses. It counts only in frames,
+ * not for any number, and not where the code of two programs is. 0 or -ENOMEM.
+ *
+ * @filter: from filter_new()
+ * @module: the module
+ * @start, @end: its range in memory
+ */
+int filter_add_fixed(struct filter *filter, const struct filter_module *module, uint64_t start, uint64_t end);
+
+/*
  * Processes input.
  *
  * @filter: from filter_new()

@@ -59,7 +59,7 @@ struct filter {
 	struct log_context context;
 	struct pending_stack stack;
 	struct held held[HELD_KINDS];
-	struct memory_map mapped, events, given;
+	struct memory_map mapped, events, given, fixed;
 	struct text_buf line; /* the incomplete next line */
 	bool passing;         /* inside a line that is too long */
 };

@@ -119,6 +119,20 @@ static bool scan_address(const char *line, struct text_scan *s, uint64_t *ret)
 
 /* ---- Frames ---- */
 
+/*
+ * Whether the address at @at, before @s, is of a frame whatever its value: after a number, a name or an '@',
+ * or with nothing else in the line.
+ */
+static bool is_of_frame(struct text_scan line, const char *at, struct text_scan s)
+{
+	struct text_scan before = scan_from(line.at, at);
+	struct log_frame frame;
+	scan_blanks(&before);
+	scan_blanks(&s);
+	return (before.at == at && s.at == s.end) || scan_lit(&before, "@ ") ||
+	       parse_number(scan_from(line.at, at), &frame) || is_named_pc(line.at, at);
+}
+
 static bool locate_address(const struct log_context *context, uint64_t address, struct log_frame *ret)
 {
 	const struct kernel_range *kernel = &context->kernel_range;
@@ -167,7 +181,8 @@ static bool parse_address(const struct log_context *context, struct text_scan li
 	if (!scan_address(line.at, s, &ret->shown))
 		return false;
 	bool unnamed = find_placeholder(*s, &placeholder);
-	if (!locate_address(context, ret->shown, ret)) {
+	if (!locate_address(context, ret->shown, ret) &&
+	    !((unnamed || is_of_frame(line, from, *s)) && memory_map_find(context->fixed, ret->shown, ret))) {
 		ret->unmapped = true;
 		if (!unnamed && !is_bare_frame(line, from, *s, ret->shown))
 			return false;

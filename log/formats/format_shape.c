@@ -275,7 +275,7 @@ static bool match_before(const char *begin, const char *end, const char *to, str
 static bool locate(const struct log_context *context, uint64_t address, struct log_frame *ret)
 {
 	const struct filter_module module = ret->module;
-	const struct memory_map *maps[] = {context->mapped, context->given};
+	const struct memory_map *maps[] = {context->mapped, context->given, context->fixed};
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		if (module.name[0] ? memory_map_find_in(maps[i], address, &module, ret)
 				   : memory_map_find(maps[i], address, ret))

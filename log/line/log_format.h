@@ -135,6 +135,7 @@ struct log_context {
 	struct memory_map *mapped; /* by lists in the log */
 	struct memory_map *events; /* of processes that perf recorded */
 	struct memory_map *given;  /* by the caller */
+	struct memory_map *fixed;  /* of programs that cannot move: for frames, not for any number */
 	bool has_places;           /* anything is known of where modules are */
 	bool in_map;               /* the last line is of a list of mappings */
 	unsigned marks;            /* of this line */

@@ -268,14 +268,49 @@ static void set_relative(struct mapped_module *mapped, const struct map_line *li
 	range->space = loaded || !line->offset ? FRAME_RVA : FRAME_FILE;
 }
 
+/* Notes that anonymous memory follows the last mapping of a file. */
+static void note_hole(struct memory_map *map, const struct map_line *line)
+{
+	struct map_hole *hole = &map->hole;
+	if (line->executable && !line->is_event && line->start == hole->end && hole->end)
+		hole->end = line->end;
+	else
+		*hole = (struct map_hole){.end = 0};
+}
+
+/* Adds the code in the hole before @line, if that is of the same file and goes on where it ends. */
+static int fill_hole(struct memory_map *map, const struct map_line *line, uint32_t module)
+{
+	const struct map_hole hole = map->hole;
+	const struct map_line filling = {.start = hole.start, .end = hole.end, .offset = hole.offset};
+	struct memory_range range = {.start = hole.start, .end = hole.end, .module = module};
+	map->hole = (struct map_hole){.start = line->end,
+				      .end = line->end,
+				      .offset = line->offset + (line->end - line->start),
+				      .module = module};
+	if (hole.start == hole.end || hole.module != module || line->start != hole.end ||
+	    line->offset != hole.offset + (hole.end - hole.start))
+		return 0;
+	set_relative(&map->modules.v[module], &filling, &range);
+	return insert_range(map, &range);
+}
+
+/* Whether memory is without a file: of large pages that the C library maps there is a name. */
+static bool is_anonymous(struct text_scan path)
+{
+	return path.at == path.end || scan_lit(&path, "/anon_hugepage");
+}
+
 int memory_map_add_line(struct memory_map *map, const struct map_line *line)
 {
 	struct memory_range range = {
 		.start = line->start, .end = line->end, .process = line->is_event ? line->process : 0};
 	struct filter_module module = {.is_kernel = false};
 	size_t index;
-	bool is_file = line->path.at < line->path.end && *line->path.at == '/';
-	if (!is_file)
+	bool is_anon = is_anonymous(line->path);
+	if (is_anon)
+		note_hole(map, line);
+	if (is_anon || *line->path.at != '/')
 		return clear_range(map, line->start, line->end);
 	module_set_name(&module, line->path.at, line->path.end);
 	module_set_id(&module, line->id.at, line->id.end);
@@ -283,6 +318,8 @@ int memory_map_add_line(struct memory_map *map, const struct map_line *line)
 	if (err || index == MODULES_MAX)
 		return err ? err : clear_range(map, line->start, line->end);
 	range.module = (uint32_t)index;
+	if (!line->is_event && fill_hole(map, line, range.module))
+		return -ENOMEM;
 	set_relative(&map->modules.v[index], line, &range);
 	range.disputed = line->is_event && is_disputed(map, &range);
 	return line->executable ? insert_range(map, &range) : clear_range(map, line->start, line->end);
@@ -367,6 +404,7 @@ bool memory_map_find_in(const struct memory_map *map, uint64_t address, const st
 void memory_map_reset(struct memory_map *map)
 {
 	map->ranges.n = map->modules.n = 0;
+	map->hole = (struct map_hole){.end = 0};
 }
 
 void memory_map_deinit(struct memory_map *map)

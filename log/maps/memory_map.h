@@ -11,7 +11,7 @@
  * end with " (BuildId: 0123)", too, as of process_maps.h.
  *
  * Of a file that is mapped from its beginning the load address is known; of others only the offset in the
- * file.
+ * file. Anonymous code that fills the hole between two mappings of one file is of that, moved to large pages.
  */
 #ifndef LOG_MAPS_MEMORY_MAP_H
 #define LOG_MAPS_MEMORY_MAP_H
@@ -51,8 +51,16 @@ struct mapped_module {
 	bool has_load;
 };
 
+/* Where the last mapping of a file ended, and anonymous code that follows it. */
+struct map_hole {
+	uint64_t start, end; /* equal: no such code */
+	uint64_t offset;     /* in the file, of @start */
+	uint32_t module;     /* index */
+};
+
 /* Zero-initialised is empty. */
 struct memory_map {
+	struct map_hole hole;
 	VEC(struct memory_range) ranges; /* ascending, disjoint */
 	VEC(struct mapped_module) modules;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of docs/logs.md are what gsym filter does.
 
-A row of the first two has the lines of a log, and those that are others afterwards; a row of the last has a line, and what standard error
+A row of the first three has the lines of a log, and those that are others afterwards; a row of the last has a line, and what standard error
 says of it. The image is plain.gsym of the transcripts, and for lines that need segments a small ELF file with the same functions.
 
     log_table.py GSYM MAKE_INPUTS
@@ -26,8 +26,8 @@ NO_LINES = "MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F1 nolines\nFUNC 
 MANY = "MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F0 many\nFUNC 10 10 0 ns::work(int)\nFUNC 20 10 0 ns::work(char)\n"
 
 
-def elf():
-    """A shared object whose code, one page, is at 0x1000: main() and _start()."""
+def elf(kind=3):
+    """A shared object, or with kind 2 a program that cannot move, whose code, one page, is at 0x1000: main() and _start()."""
     strings, names = b"\0main\0_start\0", b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
     symbols = struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0x1000, 0x20) + \
         struct.pack("<IBBHQQ", 6, 0x12, 0, 1, 0x1100, 0x10)
@@ -35,7 +35,7 @@ def elf():
     places = [text, text + 0x1000]
     for part in (symbols, strings, names):
         places.append(places[-1] + len(part))
-    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0x1000, 64, places[4], 0, 64, 56, 2, 64, 5, 4)
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", kind, 62, 1, 0x1000, 64, places[4], 0, 64, 56, 2, 64, 5, 4)
     loads = struct.pack("<IIQQQQQQ", 1, 4, 0, 0, 0, 0x200, 0x200, 0x1000) + \
         struct.pack("<IIQQQQQQ", 1, 5, text, 0x1000, 0x1000, 0x1000, 0x1000, 0x1000)
     sections = bytes(64)
@@ -50,11 +50,13 @@ class Images:
     def __init__(self, gsym, make_inputs, directory):
         self.gsym, self.directory = gsym, pathlib.Path(directory)
         peers.run([make_inputs, directory])
-        (self.directory / "elf").mkdir()
-        (self.directory / "elf" / "plain").write_bytes(elf())
+        for place, number in (("elf", 3), ("fixed", 2)):
+            (self.directory / place).mkdir()
+            (self.directory / place / "plain").write_bytes(elf(number))
         plain, kernel = self.directory / "plain.gsym", self.directory / "vmlinux-6.1.0-13-amd64.gsym"
         shutil.copy(plain, kernel)
-        self.files = {"one": [plain], "elf": [self.directory / "elf" / "plain"], "several": [plain, kernel]}
+        self.files = {"one": [plain], "elf": [self.directory / "elf" / "plain"],
+                      "fixed": [self.directory / "fixed" / "plain"], "several": [plain, kernel]}
         for place, name, text in (("1", "twice", TWICE.format("01" * 16)), ("2", "twice", TWICE.format("02" * 16)), ("1", "many", MANY), ("1", "nolines", NO_LINES)):
             sym = self.directory / place / f"{name}.sym"
             sym.parent.mkdir(exist_ok=True)
@@ -104,7 +106,8 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as directory:
         images = Images(gsym, pathlib.Path(sys.argv[2]).resolve(), directory)
-        for heading, kind in (("Formats", "one"), ("Formats that need the program", "elf")):
+        for heading, kind in (("Formats", "one"), ("Formats that need the program", "elf"),
+                              ("Programs that cannot move", "fixed")):
             for name, before, after in rows(text, heading):
                 lines = lines_of(before)
                 got = [line for line in images.tell(lines, kind)[0] if line not in lines]

@@ -155,7 +155,7 @@ static void describe(struct text_buf *out, const struct log_format *format, stru
 /* A context with empty maps, one module that a log has declared, and all marks. */
 struct places {
 	struct log_context context;
-	struct memory_map mapped, events, given;
+	struct memory_map mapped, events, given, fixed;
 };
 
 static void places_init(struct places *p)
@@ -164,6 +164,7 @@ static void places_init(struct places *p)
 	p->context.mapped = &p->mapped;
 	p->context.events = &p->events;
 	p->context.given = &p->given;
+	p->context.fixed = &p->fixed;
 	p->context.marks = ~0U;
 	p->context.in_report = true;
 	const struct log_module known = {.is = {.name = "/lib/known.so", .id = ID}};
@@ -176,6 +177,7 @@ static void places_deinit(struct places *p)
 	memory_map_deinit(&p->mapped);
 	memory_map_deinit(&p->events);
 	memory_map_deinit(&p->given);
+	memory_map_deinit(&p->fixed);
 }
 
 TEST(lines)
