@@ -208,7 +208,10 @@ struct filtering {
 	struct filter_maps maps;
 	size_t reported; /* of the entries of filter_unexplained() */
 	bool quiet;
+	int style; /* enum log_style */
 };
+
+enum log_style { STYLE_LOG, STYLE_FOLDED_STACKS };
 
 static const struct option_row options[] = {
 	OPTIONS_MOUNT(filtering, images),
@@ -229,6 +232,12 @@ static const struct option_row options[] = {
 	 "remove DIR from the beginning of paths; auto: the\ndirectory of all sources of an image, but "
 	 "those\nbelow /usr; may be repeated",
 	 OPTION_LIST(filtering, strip)},
+	{0, "format", "log|json|stack",
+	 "output: the log, an object for each frame and for\nthe text between, or stacks for 'gsym stack'\n"
+	 "(default log)",
+	 OPTION_CHOICE(filtering, how.output, FILTER_LOG)},
+	{0, "style", "log|folded", "input: any log, or folded stacks of flame graphs\n(default log)",
+	 OPTION_CHOICE(filtering, style, 0)},
 	OPTION_MARK_MERGED(filtering, how.mark_merged),
 	OPTIONS_DEMANGLE(filtering, how.demangle),
 	{0, "quiet", NULL, "do not tell what was not explained, and why", OPTION_FLAG(filtering, quiet)},
@@ -484,6 +493,10 @@ static int run_filter(int argc, char **argv)
 	f.how.n_strip = f.strip.n;
 	if (f.images.by_name && !f.images.mount)
 		return options_error(&command_filter, "option '--by-name': needs '--mount'");
+	if (f.style == STYLE_FOLDED_STACKS && f.how.output != FILTER_LOG)
+		return options_error(&command_filter, "option '--style=folded': excludes '--format'");
+	if (f.style == STYLE_FOLDED_STACKS)
+		f.how.output = FILTER_FOLDED;
 	status = images_open_all(&command_filter, &f.images, argc, argv);
 	if (status == STATUS_OK)
 		status = filter_log(&f);

@@ -11,8 +11,8 @@ struct address_list {
 };
 
 /*
- * Appends start and end of each segment of code. Nothing if the file cannot be read, can move, or is a kernel,
- * which does. 0 or -ENOMEM.
+ * Appends start and end of each segment of code. Nothing if the file cannot be read, can move, or is a
+ * kernel, which does. 0 or -ENOMEM.
  */
 int fixed_program_read(const char *path, struct address_list *ret);
 

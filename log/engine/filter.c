@@ -119,7 +119,7 @@ int held_replay_lines(struct filter *f, struct held *held,
 		if (err)
 			return err;
 		if (is_long)
-			text_bytes(out, line, size);
+			filter_text(f, line, size, out);
 		held->done += size;
 	}
 	return filter_flush(f, out);
@@ -217,7 +217,7 @@ static int pass_line(struct filter *f, struct text_buf *out)
 		return err;
 	follow_line(f, NULL, scan_from(f->line.v, f->line.v));
 	f->passing = true;
-	text_bytes(out, f->line.v, f->line.n);
+	filter_text(f, f->line.v, f->line.n, out);
 	f->line.n = 0;
 	return out->failed ? -ENOMEM : 0;
 }
@@ -248,7 +248,7 @@ static int take_bytes(struct filter *f, const char *bytes, size_t size, struct t
 	const char *nl = memchr(bytes, '\n', size);
 	size_t n = nl ? (size_t)(nl + 1 - bytes) : size;
 	if (f->passing) {
-		text_bytes(out, bytes, n);
+		filter_text(f, bytes, n, out);
 		f->passing = !nl;
 		*ret = n;
 		return out->failed ? -ENOMEM : 0;

@@ -69,6 +69,9 @@ struct filter {
 /* The @size bytes of @line without its line ending. */
 struct text_scan line_content(const char *line, size_t size);
 
+/* Writes text without frames, as the output has it. */
+void filter_text(struct filter *f, const char *bytes, size_t size, struct text_buf *out);
+
 /* Writes the pending stack. 0, -EAGAIN, -ENOMEM: then the same call goes on. */
 int filter_flush(struct filter *f, struct text_buf *out);
 

@@ -20,6 +20,14 @@ int filter_flush(struct filter *f, struct text_buf *out)
 	return pending_stack_flush(&f->stack, &f->images, &f->options, out);
 }
 
+void filter_text(struct filter *f, const char *bytes, size_t size, struct text_buf *out)
+{
+	if (f->options.output == FILTER_RECORDS)
+		record_text(out, bytes, size, &f->stack.line_number);
+	else if (f->options.output != FILTER_STACKS)
+		text_bytes(out, bytes, size);
+}
+
 struct text_scan line_content(const char *line, size_t size)
 {
 	size -= size && line[size - 1] == '\n';
@@ -84,7 +92,40 @@ static void shift_frame(struct log_frame *frame, uint32_t by)
 	}
 }
 
-/* The same in the strings of a line in JSON, each of which may have several lines. */
+/*
+ * "main;[example+0x11cc];work 12": frames from the outermost on, and how often the stack was met. Each that
+ * is found as a whole gets its functions. Returns their number.
+ */
+static size_t find_folded(struct filter *f, struct text_scan line, unsigned marks, struct log_frame *frames,
+			  const struct log_format **ret)
+{
+	static const struct log_format format_folded = {.gap = NULL};
+	struct log_frame found[LINE_FRAMES_MAX];
+	const char *count = memrchr(line.at, ' ', scan_left(&line));
+	struct text_scan s = scan_from(count ? count + 1 : line.end, line.end);
+	uint64_t times;
+	size_t n = 0;
+	if (!scan_decimal(&s, &times) || s.at != s.end)
+		return 0;
+	for (const char *from = line.at, *to; from < count && n < LINE_FRAMES_MAX; from = to + 1) {
+		to = memchr(from, ';', (size_t)(count - from));
+		to = to ? to : count;
+		if (memchr(from, ' ', (size_t)(to - from)) ||
+		    find_in(f, scan_from(from, to), marks, found, ret) != 1)
+			continue;
+		shift_frame(found, (uint32_t)(from - line.at));
+		found->from = (uint32_t)(from - line.at);
+		found->to = (uint32_t)(to - line.at);
+		found->style = STYLE_FOLDED;
+		found->kind = to == count ? PC_EXACT : PC_RETURN;
+		found->first_exact = false;
+		frames[n++] = *found;
+	}
+	*ret = &format_folded;
+	return n;
+}
+
+/* Finds frames in the strings of a line in JSON, each of which may have several lines. */
 static size_t find_in_strings(struct filter *f, struct text_scan line, struct log_frame *frames,
 			      const struct log_format **ret)
 {
@@ -144,8 +185,10 @@ int filter_take_line(struct filter *f, const char *line, size_t size, struct tex
 		if (!err)
 			build_evidence_reset(&f->stack.evidence);
 	}
-	size_t n = is_json ? find_in_strings(f, text, frames, &format)
-			   : find_in(f, text, marks, frames, &format);
+	bool is_folded = f->options.output == FILTER_FOLDED;
+	size_t n = is_folded ? find_folded(f, text, marks, frames, &format)
+		   : is_json ? find_in_strings(f, text, frames, &format)
+			     : find_in(f, text, marks, frames, &format);
 	identify_modules(f, frames, n);
 	bool more = n ? stack_buffer_continues(buffer, format, line, size, frames, n)
 		      : stack_buffer_spans(buffer, text, size);
@@ -157,6 +200,6 @@ int filter_take_line(struct filter *f, const char *line, size_t size, struct tex
 		return stack_buffer_add(buffer, format, line, size, frames, n);
 	if (more)
 		return stack_buffer_add_gap(buffer, text, line, size);
-	text_bytes(out, line, size);
+	filter_text(f, line, size, out);
 	return out->failed ? -ENOMEM : 0;
 }

@@ -89,14 +89,18 @@ static bool strip_dir(struct text_buf *out, size_t from, const char *dir)
 	return true;
 }
 
-/* Strips a directory from the path at @from. */
+void log_path_strip(struct text_buf *out, size_t from, const struct filter_options *options, const char *root)
+{
+	for (size_t i = 0; i < options->n_strip; i++)
+		if (strip_dir(out, from, options->strip[i]))
+			return;
+	if (root)
+		strip_dir(out, from, root);
+}
+
 static void strip_path(const struct frame_output *p, size_t from)
 {
-	for (size_t i = 0; i < p->options->n_strip; i++)
-		if (strip_dir(p->out, from, p->options->strip[i]))
-			return;
-	if (p->root)
-		strip_dir(p->out, from, p->root);
+	log_path_strip(p->out, from, p->options, p->root);
 }
 
 static void write_path(const struct frame_output *p)
@@ -268,6 +272,27 @@ static void symbol(const struct frame_output *p)
 		escape_tail(p->out, from, escape_of(p));
 }
 
+/* The same frame of the log with another function of the answer. */
+static struct frame_output other(const struct frame_output *p, size_t index)
+{
+	struct frame_output o = *p;
+	o.index = index;
+	return o;
+}
+
+/* Frames of its own for inlined calls, the outermost first; semicolons are between frames only. */
+static void folded(const struct frame_output *p)
+{
+	for (size_t i = p->answer->n_frames; i-- > 0;) {
+		const struct frame_output o = other(p, i);
+		size_t from = p->out->n;
+		write_name(&o);
+		for (size_t k = from; !p->out->failed && k < p->out->n; k++)
+			p->out->v[k] = p->out->v[k] == ';' ? ':' : p->out->v[k];
+		text_str(p->out, i ? ";" : "");
+	}
+}
+
 static void plain(const struct frame_output *p)
 {
 	text_str(p->out, p->index ? " (inlined by) " : " ");
@@ -330,15 +355,7 @@ static void ips(const struct frame_output *p)
 	}
 }
 
-/* ---- Frames of minidump_stackwalk in JSON ---- */
-
-/* The same frame of the log with another function of the answer. */
-static struct frame_output other(const struct frame_output *p, size_t index)
-{
-	struct frame_output o = *p;
-	o.index = index;
-	return o;
-}
+/* ---- Frames in JSON ---- */
 
 static void write_function(const struct frame_output *p)
 {
@@ -476,6 +493,7 @@ static const struct {
 	[STYLE_IPS] = {ips, OBJECTS, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_STACKWALK] = {stackwalk, FIRST, false},
 	[STYLE_MINIDUMP] = {minidump, LINES, false},
+	[STYLE_FOLDED] = {folded, FIRST, false},
 	[STYLE_PLAIN] = {plain, ONE_LINE, false},
 };
 

@@ -447,9 +447,31 @@ static int count_all(struct pending_stack *stack)
 	return err;
 }
 
+/* @chain: of the last frame that was written; FRAME_NONE: none */
+static void write_stack_frames(const struct resolved_line *line, uint32_t *chain, struct text_buf *out)
+{
+	for (size_t i = 0; i < line->n; i++) {
+		bool is_first = line->frames[i].chain != *chain;
+		if (is_first && *chain != FRAME_NONE)
+			text_char(out, '\n');
+		*chain = line->frames[i].chain;
+		log_line_stack(out, line, i, is_first);
+	}
+}
+
+/* Records have the answer even where the line has it already. */
+static void set_causes(const struct resolved_line *line)
+{
+	for (size_t i = 0; i < line->n; i++) {
+		line->frames[i].changed = true;
+		line->frames[i].cause = (uint8_t)cause_of(&line->frames[i], &line->resolved[i]);
+	}
+}
+
 static void write_lines(struct pending_stack *stack, const struct filter_options *options,
 			struct text_buf *out)
 {
+	uint32_t chain = FRAME_NONE;
 	for (size_t i = 0; i < stack->buffer.lines.n; i++) {
 		const struct buffered_line *line = &stack->buffer.lines.v[i];
 		struct resolved_line place = {
@@ -460,8 +482,18 @@ static void write_lines(struct pending_stack *stack, const struct filter_options
 			.images = stack->images.v + line->first,
 			.n = line->n,
 		};
-		log_line_write(out, &place, stack->resolver, &stack->answer, options);
+		if (options->output != FILTER_LOG && options->output != FILTER_FOLDED)
+			set_causes(&place);
+		if (options->output == FILTER_RECORDS)
+			log_line_record(out, &place, stack->resolver, &stack->answer, options,
+					&stack->line_number);
+		else if (options->output == FILTER_STACKS)
+			write_stack_frames(&place, &chain, out);
+		else
+			log_line_write(out, &place, stack->resolver, &stack->answer, options);
 	}
+	if (chain != FRAME_NONE)
+		text_char(out, '\n');
 }
 
 int pending_stack_flush(struct pending_stack *stack, const struct filter_images *images,

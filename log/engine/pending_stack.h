@@ -61,6 +61,7 @@ struct pending_stack {
 	VEC(struct filter_unexplained) unexplained;
 	struct build_evidence evidence;
 	struct gsym_answer answer;
+	uint64_t line_number; /* lines written as records */
 };
 
 int pending_stack_init(struct pending_stack *stack);
@@ -118,5 +119,27 @@ struct resolved_line {
 void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		    const struct stack_resolver *resolver, struct gsym_answer *answer,
 		    const struct filter_options *options);
+
+/* Strips a directory of @options, or @root (NULL: none), from the path that @out holds from @from on. */
+void log_path_strip(struct text_buf *out, size_t from, const struct filter_options *options,
+		    const char *root);
+
+/*
+ * Appends a JSON object for each of the frames: line, module, id, address, the functions or the reason why
+ * there are none; the first has the text of the line.
+ *
+ * @number: of lines before; advanced
+ *
+ * The others: as log_line_write().
+ */
+void log_line_record(struct text_buf *out, const struct resolved_line *line,
+		     const struct stack_resolver *resolver, struct gsym_answer *answer,
+		     const struct filter_options *options, uint64_t *number);
+
+/* Appends a JSON object for each line of text, or part of a line; @number: of lines before; advanced. */
+void record_text(struct text_buf *out, const char *bytes, size_t size, uint64_t *number);
+
+/* Appends "ID ADDRESS" of frame @i, if its image is known, or its id and what the number counts from. */
+void log_line_stack(struct text_buf *out, const struct resolved_line *line, size_t i, bool is_first);
 
 #endif

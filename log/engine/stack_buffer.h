@@ -40,6 +40,7 @@ struct buffered_frame {
 	bool misnamed;  /* its line names another function than the image has there */
 	bool ambiguous; /* see image_address_is_ambiguous() */
 	bool changed;   /* its line has got an answer */
+	uint8_t cause;  /* enum filter_cause, for records */
 	bool listed;    /* among those that were not explained */
 };
 

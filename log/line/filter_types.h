@@ -92,7 +92,16 @@ struct filter_images {
 	void *user;
 };
 
+/* What is written. */
+enum filter_output {
+	FILTER_LOG,     /* the log */
+	FILTER_RECORDS, /* a JSON object for each frame, and for the text of each line between */
+	FILTER_STACKS,  /* the frames that gsym stack takes, an empty line after each stack */
+	FILTER_FOLDED,  /* the log, a line of which is a folded stack */
+};
+
 struct filter_options {
+	enum filter_output output;
 	enum demangle_mode demangle;
 	bool mark_merged; /* tell of functions that share the code, where no call site decides */
 	/* Directories to strip from the beginning of paths; the first match counts. Borrowed for the lifetime

@@ -49,6 +49,7 @@ enum frame_style {
 	STYLE_IPS,       /* ,"symbol":"func","symbolLocation":4,"sourceFile":"file.c","sourceLine":12 */
 	STYLE_STACKWALK, /* "function":"func","file":"dir/file.c","line":12,"inlines":[...], for null */
 	STYLE_MINIDUMP,  /* func|dir/file.c|12 */
+	STYLE_FOLDED,    /* outer;inlined */
 	STYLE_PLAIN,     /* after the original text: func at dir/file.c:12 */
 };
 

@@ -39,8 +39,8 @@ static int take_addresses(struct filter *f, struct apple_addresses *list, struct
 	bool more = true;
 	int err = r->n_frames ? 0 : filter_flush(f, out);
 	if (!err && !r->n_frames && scan_left(&list->title)) {
-		text_bytes(out, list->prefix.at, (size_t)(list->title.end - list->prefix.at));
-		text_bytes(out, end.at, scan_left(&end));
+		filter_text(f, list->prefix.at, (size_t)(list->title.end - list->prefix.at), out);
+		filter_text(f, end.at, scan_left(&end), out);
 	}
 	while (!err && more)
 		err = take_address(f, list, end, out, &more);

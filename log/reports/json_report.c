@@ -53,7 +53,7 @@ static int replay_frames(struct filter *f, struct held *held, struct text_buf *o
 		if (err)
 			return err;
 		if (frame->from > held->done)
-			text_bytes(out, held->text.v + held->done, frame->from - held->done);
+			filter_text(f, held->text.v + held->done, frame->from - held->done, out);
 		held->done = frame->from;
 		err = take_object(f, held, r->next);
 	}
@@ -75,7 +75,7 @@ static int json_replay(struct filter *f, struct held *held, struct text_buf *out
 		err = replay_frames(f, held, out);
 	if (err)
 		return err;
-	text_bytes(out, held->text.v + held->done, held->text.n - held->done);
+	filter_text(f, held->text.v + held->done, held->text.n - held->done, out);
 	return out->failed ? -ENOMEM : 0;
 }
 

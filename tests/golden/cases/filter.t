@@ -162,7 +162,7 @@ $ gsym filter plain.gsym <log
 [    4.200001]  main (/src/app/main.cc:12) [plain deadbeef00010203]
 [    4.200002]  main+0x15/0x20
 gsym: 1 of 2 frames explained
-gsym: vmlinux (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
+gsym: vmlinux (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: of another build: the log is of 0123456789abcdef0123456789abcdef01234567, the file of deadbeef00010203; give that of the log
 # A function that is larger there, and code after its end: another build, and no other function's answer.
 $ printf ' main+0x15/0x100\n main+0xf4/0x100\n main+0x15/0x20\n' | gsym filter plain.gsym
 gsym: vmlinux: the log seems to be of another build: main has 0x100 bytes there, 0x20 in the image; such frames are left as they are
@@ -538,7 +538,7 @@ $ sed 's/-56-/-57-/' log | gsym filter vmlinux-*.gsym
 [2] CPU: 1 PID: 230 Comm: a #2 Tainted: G   W 6.1.0-57-amd64 #1 SMP Debian
 [3]  main+0x15/0x20
 gsym: 0 of 2 frames explained
-gsym: vmlinux: 2 frames not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
+gsym: vmlinux: 2 frames not explained: of another build: the log is of 6.1.0-57-amd64, the file of 6.1.0-5-amd64; give that of the log
 $ printf '%s\n' 'Linux version 6.12.5 (a@b) #1 SMP' ' main+0x15/0x20 [mod]' 'Linux version 6.1.0-56-amd64' ' main+0x15/0x20' >log; gsym filter --strip-prefix=/src/app vmlinux-*.gsym 6.12.5/kernel/mod.ko.gsym <log
 Linux version 6.12.5 (a@b) #1 SMP
  main (main.cc:12) [mod]
@@ -673,6 +673,11 @@ Options:
       --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
                               directory of all sources of an image, but those
                               below /usr; may be repeated
+      --format=log|json|stack output: the log, an object for each frame and for
+                              the text between, or stacks for 'gsym stack'
+                              (default log)
+      --style=log|folded      input: any log, or folded stacks of flame graphs
+                              (default log)
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
@@ -685,3 +690,41 @@ Options:
 Examples:
   dmesg | gsym filter --mount=/mnt/sym --by-name
   ./app 2>&1 | gsym filter app.gsym
+# Objects for programs: one for each frame, whose first of a line has its text, and one for each line between. What is not explained has a reason.
+$ printf 'a "b"\t\\\n    #0 0x5581f7f2a00c  (/opt/plain+0xc)\n    #1 0x5581f7f2a015  (/opt/plain+0x15)\r\n#0 0x1 (/opt/none+0x4)\nno end' | gsym filter --quiet --format=json --strip-prefix=/src/app plain.gsym
+{"line":1,"text":"a \"b\"\t\\"}
+{"line":2,"text":"    #0 0x5581f7f2a00c  (/opt/plain+0xc)","module":"/opt/plain","id":"deadbeef00010203","address":"0x100c","frames":[{"function":"square","file":"include/shape.h","line":3,"inlined":true},{"function":"Shape::area() const","file":"include/shape.h","line":8,"inlined":true},{"function":"main","file":"main.cc","line":11}]}
+{"line":3,"text":"    #1 0x5581f7f2a015  (/opt/plain+0x15)","module":"/opt/plain","id":"deadbeef00010203","address":"0x1015","frames":[{"function":"main","file":"main.cc","line":12}]}
+{"line":4,"text":"#0 0x1 (/opt/none+0x4)","module":"/opt/none","id":"","address":"0x4","reason":"no image has the id or name"}
+{"line":5,"text":"no end"}
+# Stacks for gsym stack, an empty line after each; the first frame may be a return address, too.
+$ printf 'text\n    #0 0x5581f7f2a00c  (/opt/plain+0xc)\n    #1 0x5581f7f2a015  (/opt/plain+0x15)\nBuildId: x\n./plain(+0x1015)[0x1]\n/opt/other(+0x4)[0x1]\n0123456789abcdef0123+0x10\n0123456789abcdef0123 0x10\n' >log; gsym filter --quiet --format=stack plain.gsym <log
+deadbeef00010203 0x100c
+deadbeef00010203 0x1016
+
+deadbeef00010203/ra 0x1015
+
+0123456789abcdef0123/rva 0x10
+0123456789abcdef0123 0x11
+
+$ gsym filter --quiet --format=stack plain.gsym <log | gsym stack plain.gsym | sed 's/^#/frame /'
+frame 0  square at /src/app/include/shape.h:3
+     (inlined by) Shape::area() const at /src/app/include/shape.h:8
+     (inlined by) main at /src/app/main.cc:11
+frame 1  main at /src/app/main.cc:12
+
+frame 0  main at /src/app/main.cc:12
+
+frame 0  ?? at ??:0
+frame 1  ?? at ??:0
+
+# Folded stacks: a frame for each inlined call. Lines without a count, and what is no frame as a whole, stay.
+$ printf 'main;[plain+0xd];printf 5\n/opt/plain+0xc 12\nplain+0xd;x plain+0xd y 3\nplain+0x15;[none+0x4] x\n' | gsym filter --style=folded plain.gsym
+main;main;Shape::area() const;square;printf 5
+main;Shape::area() const;square 12
+main;Shape::area() const;square;x plain+0xd y 3
+plain+0x15;[none+0x4] x
+gsym: 3 of 3 frames explained
+$ gsym filter --style=folded --format=json plain.gsym
+gsym filter: option '--style=folded': excludes '--format'; try 'gsym filter --help'
+[2]

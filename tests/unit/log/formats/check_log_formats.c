@@ -47,7 +47,7 @@ static void describe_frame(struct text_buf *out, const char *line, const struct 
 	static const char *const kinds[] = {" exact", " return", " adjusted"};
 	static const char *const styles[] = {" apple",   " kernel",    " sanitizer", " threads", " summary",
 					     " android", " coredump",  " backtrace", " pc",      " symbol",
-					     " ips",     " stackwalk", " minidump",  ""};
+					     " ips",     " stackwalk", " minidump",  " folded",  ""};
 	text_char(out, '{');
 	text_bytes(out, line + f->from, f->to - f->from);
 	text_char(out, '}');
