@@ -64,6 +64,7 @@ TESTS = {
     "work/sandbox": ("fs-sandbox*", "call-filter", "object lookup", "store process", "mount-worker", "mount-led_astray",
                      "mount-debuginfod", "mount-shared_server"),
     "work/worker": ("fs-message", "object lookup", "mount-worker", "mount-lookup", "mount-fragment", "mount-led_astray"),
+    "work/swift": ("swift names", "mount-swift"),
     "work/cache": ("cache_*", "fs-name", "handle", "file_state", "share_inputs", "fs-notes", "fs-revision", "object lookup", "mount-cache",
                       "mount-places", "mount-source", "mount-neighbours", "mount-shared"),
     "store/share": ("share_*", "convert_run", *STORE, "mount-shared", "mount-shared_faults"),
