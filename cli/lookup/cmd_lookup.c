@@ -8,6 +8,7 @@
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "cli/command/commands.h"
+#include "cli/lookup/image_details.h"
 #include "cli/lookup/lookup_parts.h"
 #include "work/types/convert_address.h"
 #include "cli/command/message.h"
@@ -35,6 +36,8 @@ struct lookup_command {
 	struct lookup_files files;
 	struct lookup_file *file;         /* the current one, or NULL */
 	const struct gsym_reader *reader; /* of that; NULL: it could not be opened */
+	run_detail_vec details;           /* of the address, if they are wanted, and */
+	VEC(struct frame_detail) shown;   /* those of each of its frames */
 	struct batch_query first;         /* of the file */
 	enum early_answer early;
 	struct render_options render;
@@ -70,6 +73,34 @@ static bool has_file(const struct gsym_answer *answer)
 	return answer->n_frames && *answer->frames[0].base;
 }
 
+/* Sets what GSYM does not hold of the frames of the answer at @addr. */
+static int find_details(struct lookup_command *lookup, uint64_t addr)
+{
+	const struct gsym_answer *found = &lookup->answer;
+	const struct detail_question question = {.addr = addr,
+						 .line = found->n_frames ? found->frames[0].line : 0};
+	run_details_cut(&lookup->details, 0);
+	lookup->shown.n = 0;
+	image_details_ask(lookup->file->image.details, &question, &lookup->details);
+	for (size_t i = 0; i < found->n_frames; i++) {
+		const struct frame_detail none = {.start_dir = "", .start_base = ""};
+		const struct frame_detail *detail =
+			i < lookup->details.n ? &lookup->details.v[i].frame : &none;
+		bool fits = detail->line == found->frames[i].line;
+		if (vec_push(&lookup->shown, fits ? *detail : none))
+			return -ENOMEM;
+	}
+	lookup->render.details = lookup->shown.v;
+	return 0;
+}
+
+/* Appends the answer that was found. */
+static int append_found(struct lookup_command *lookup, uint64_t addr)
+{
+	int err = lookup->object.has_details ? find_details(lookup, addr) : 0;
+	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+}
+
 /*
  * Appends the answer; errors are those of gsym_lookup(). Of a damaged file part of an answer may be appended.
  */
@@ -79,7 +110,7 @@ static int append(struct lookup_command *lookup, uint64_t addr, struct gsym_diag
 		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
 				     diag);
 	int err = gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, diag);
-	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+	return err ? err : append_found(lookup, addr);
 }
 
 /* Appends the answer to one address. Only running out of memory is an error. */
@@ -140,8 +171,8 @@ static bool split_line(const char *line, size_t size, struct line_part *address,
 	return file->size && !memchr(at, 0, file->size);
 }
 
-/* Answers with every function at each address. */
-static int answer_merged(struct lookup_command *lookup)
+/* Answers one by one, with every function at each address or with details. */
+static int answer_each(struct lookup_command *lookup)
 {
 	int err = 0;
 	for (size_t i = 0; !err && i < lookup->queries.n; i++) {
@@ -243,7 +274,7 @@ static bool open_pending(struct lookup_command *lookup)
 	struct lookup_file *file = lookup->file;
 	struct object_options how = lookup->object;
 	const struct convert_address asked = {.value = lookup->first.given};
-	if (lookup->early != EARLY_NOT && !lookup->all_merged)
+	if (lookup->early != EARLY_NOT && !lookup->all_merged && !how.has_details)
 		how.asked = &asked;
 	how.early = answer_early;
 	how.user = lookup;
@@ -277,7 +308,8 @@ static int answer_queries(struct lookup_command *lookup)
 {
 	if (!open_for_lines(lookup) && lookup->path)
 		return -ECANCELED;
-	int err = lookup->all_merged ? answer_merged(lookup) : answer_batch(lookup);
+	bool by_one = lookup->all_merged || lookup->object.has_details;
+	int err = by_one ? answer_each(lookup) : answer_batch(lookup);
 	lookup->queries.n = 0;
 	return err;
 }
@@ -414,7 +446,7 @@ static int answer_function(void *user, const struct name_hit *hit)
 				    &diag);
 	if (!err && !has_file(&lookup->answer))
 		tell_why(lookup, addr);
-	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+	return err ? err : append_found(lookup, addr);
 }
 
 /* "main+4", "main + 0x4": offsets as they are not written here. */
@@ -506,6 +538,8 @@ static const struct option_row options[] = {
 	OPTIONS_DEMANGLE(lookup_command, demangle),
 	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",
 	 OPTION_FLAG(lookup_command, near)},
+	{0, "columns", NULL, "show columns, and declarations in JSON, from the\nDWARF of an object file",
+	 OPTION_FLAG(lookup_command, object.has_details)},
 	{0, "merged-functions", NULL,
 	 "show every function that shares the code; in the\ngsymutil format with callees at return "
 	 "addresses",
@@ -544,6 +578,12 @@ static int check_arguments(const struct lookup_command *lookup, int argc, char *
 	if (lookup->near && lookup->all_merged)
 		return options_error(&command_lookup,
 				     "option '--approximate': conflicts with '--merged-functions'");
+	if (lookup->object.has_details && (lookup->near || lookup->all_merged))
+		return options_error(&command_lookup, "option '--columns': conflicts with '--%s'",
+				     lookup->near ? "approximate" : "merged-functions");
+	if (lookup->object.has_details && lookup->render.format != RENDER_TEXT &&
+	    lookup->render.format != RENDER_JSON)
+		return options_error(&command_lookup, "option '--columns': needs --format=text or json");
 	if (lookup->lines_have_files && argc > 1)
 		return options_error(&command_lookup,
 				     "option '--addresses-from-stdin': conflicts with operand '%s'", argv[1]);
@@ -574,6 +614,9 @@ static int answer_all(struct lookup_command *lookup, char **addresses, int n)
 		err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
 	symbol_search_deinit(&lookup->symbols);
 	gsym_answer_deinit(&lookup->answer);
+	run_details_cut(&lookup->details, 0);
+	vec_free(&lookup->details);
+	vec_free(&lookup->shown);
 	vec_free(&lookup->queries);
 	text_deinit(&lookup->out);
 	lookup_files_deinit(&lookup->files);

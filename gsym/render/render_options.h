@@ -4,6 +4,7 @@
 #ifndef GSYM_RENDER_RENDER_OPTIONS_H
 #define GSYM_RENDER_RENDER_OPTIONS_H
 
+#include "gsym/base/frame_detail.h"
 #include "gsym/gsym.h"
 #include "gsym/render/demangle/demangle_cache.h"
 
@@ -33,6 +34,7 @@ struct render_options {
 	bool mark_merged;             /* text tells of functions that share the code */
 	const char *module;           /* name of the image in formats which show it; NULL or "" = not known */
 	struct demangle_cache *cache; /* of the caller, for batches; NULL = none */
+	const struct frame_detail *details; /* of the frames of one answer, for text and JSON; NULL = none */
 };
 
 #endif

@@ -193,7 +193,7 @@ class Columns(unittest.TestCase):
                 self.assertFalse([mine for mine in ours[:-1] if not re.search(r"/v\.cc:[1-9]\d*$", mine)])
 
     def ask(self, name, *argv):
-        return self.must(self.at(name), *argv)
+        return self.must(name if "/" in name else self.at(name), *argv)
 
     def test_debug_file(self):
         """Columns of a stripped program are in its debug file."""
@@ -209,13 +209,36 @@ class Columns(unittest.TestCase):
         """GSYM alone has no columns, the entry of the cache does not change, and addr2line starts no process for them."""
         path = self.compile("a", "-O1")
         address = "0x" + re.search(r"^(\w+) T main$", self.must("nm", path), re.M)[1]
-        self.must(gsym, "convert", "-o", "a.gsym", path)
-        self.assertRegex(self.ask("llvm-symbolizer", "-e", self.at("a.gsym"), address), r"a\.cc:9:0\n")
+        self.must(gsym, "convert", "-o", "other.gsym", path)
+        self.assertRegex(self.ask("llvm-symbolizer", "-e", self.at("other.gsym"), address), r"a\.cc:9:0\n")
         self.ask("addr2line", "-e", path, address)
         before = {f: f.read_bytes() for f in pathlib.Path(self.at("cache")).rglob("*.gsym") if f.is_file()}
         self.assertTrue(before)
         self.assertRegex(self.ask("llvm-symbolizer", "-e", path, address), r"a\.cc:9:[1-9]")
         self.assertEqual({f: f.read_bytes() for f in pathlib.Path(self.at("cache")).rglob("*.gsym") if f.is_file()}, before)
+
+    def test_lookup(self):
+        """gsym lookup --columns: what llvm-symbolizer and llvm-addr2line print, by operands, names and on standard input."""
+        path = self.compile("a", "-O2")
+        addresses = self.addresses(path).split()[::7]
+        plain = self.ask(gsym, "lookup", path, *addresses).splitlines()
+        columns = self.ask(gsym, "lookup", "--columns", path, *addresses).splitlines()
+        self.assertEqual([re.sub(r":\d+$", "", line) for line in columns], plain)
+        lines = self.must(gsym, "lookup", "--columns", path, text="\n".join(addresses)).splitlines()
+        self.assertEqual([line for line in lines if line], columns)
+        self.assertEqual([re.search(r":(\d+)$", line)[1] for line in columns],
+                         re.findall(r":(\d+)$", self.must(self.at("llvm-symbolizer"), "-e", path, *addresses), re.M))
+        self.assertRegex(self.ask(gsym, "lookup", "--columns", path, "main"), r"a\.cc:9:[1-9]\d*\n$")
+        keys = r'"(?:Column|Discriminator|StartFileName|StartLine)":("[^"]*"|\d+)'
+        self.assertEqual(*(re.findall(keys, text) for text in (
+            self.ask(gsym, "lookup", "--columns", "--format=json", path, *addresses),
+            self.must(self.at("llvm-symbolizer"), "--output-style=JSON", "-e", path, text="\n".join(addresses)))))
+        self.must(gsym, "convert", "-o", "other.gsym", path)
+        self.assertRegex(self.ask(gsym, "lookup", "--columns", "other.gsym", "main"), r"a\.cc:9:0\n$")
+        for words in (("--format=tsv",), ("--approximate",), ("--merged-functions",)):
+            done = subprocess.run([gsym, "lookup", "--columns", *words, path, "main"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--columns", done.stderr)
 
     def test_damaged(self):
         """Whatever the debug sections hold, there is an answer for each address."""

@@ -5,6 +5,7 @@
 #ifndef WORK_TYPES_CONVERT_TYPES_H
 #define WORK_TYPES_CONVERT_TYPES_H
 
+#include "gsym/base/frame_detail.h"
 #include "gsym/gsym.h"
 #include "work/types/convert_address.h"
 
@@ -74,16 +75,6 @@ struct convert_asked {
 	 */
 	int (*next)(void *user);
 	void *user;
-};
-
-/* What GSYM does not hold of a frame. */
-struct frame_detail {
-	uint32_t line; /* belongs to the frame only if that has the same */
-	uint32_t column, discriminator;
-	uint32_t start_line;                /* where its function is declared; 0: not known */
-	const char *start_dir, *start_base; /* the file of that; "": not known */
-	uint64_t start;                     /* where its code begins, if that is one piece */
-	bool has_start;
 };
 
 struct detail_question {

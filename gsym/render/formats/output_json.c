@@ -1,8 +1,8 @@
 /*
  * The object that llvm-symbolizer prints with --output-style=JSON, on one line, keys in its (alphabetical)
- * order. GSYM has no columns, discriminators or declaration positions: those keys have the values with
- * which LLVM says "unknown". Extensions: Inlined, LinkageName and Offset of a frame, Approximate where it
- * is true, Merged and Source of the whole.
+ * order. GSYM has no columns, discriminators or declaration positions: unless the caller has them, those
+ * keys have the values with which LLVM says "unknown". Extensions: Inlined, LinkageName and Offset of a
+ * frame, Approximate where it is true, Merged and Source of the whole.
  */
 #include "gsym/render/output_format.h"
 
@@ -21,11 +21,22 @@ static void linkage(struct text_buf *out, const struct answer_view *view, size_t
 		escape_str(out, view->answer->frames[i].name, ESCAPE_JSON);
 }
 
+static const struct frame_detail *detail_of(const struct answer_view *view, size_t i)
+{
+	static const struct frame_detail none = {.start_dir = "", .start_base = ""};
+	return view->options->details ? &view->options->details[i] : &none;
+}
+
 static void names(struct text_buf *out, const struct answer_view *view, size_t i)
 {
 	const struct gsym_frame *frame = &view->answer->frames[i];
 	text_str(out, frame->approximate ? "{\"Approximate\":true," : "{");
-	text_lit(out, "\"Column\":0,\"Discriminator\":0,\"FileName\":\"");
+	const struct frame_detail *detail = detail_of(view, i);
+	text_lit(out, "\"Column\":");
+	text_dec(out, detail->column);
+	text_lit(out, ",\"Discriminator\":");
+	text_dec(out, detail->discriminator);
+	text_lit(out, ",\"FileName\":\"");
 	view_path(out, view, i, ESCAPE_JSON);
 	text_lit(out, "\",\"FunctionName\":\"");
 	view_name(out, view, i, ESCAPE_JSON);
@@ -58,11 +69,17 @@ static void answer(struct text_buf *out, const struct answer_view *view)
 			text_char(out, ',');
 		uint64_t offset = view->answer->frames[i].offset;
 		names(out, view, i);
+		const struct frame_detail *detail = detail_of(view, i);
 		text_lit(out, ",\"Offset\":\"");
 		text_addr(out, offset);
 		text_lit(out, "\",\"StartAddress\":\"");
 		text_addr(out, view->addr - offset);
-		text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
+		text_lit(out, "\",\"StartFileName\":\"");
+		if (detail->start_base[0])
+			render_path(out, detail->start_dir, detail->start_base, ESCAPE_JSON);
+		text_lit(out, "\",\"StartLine\":");
+		text_dec(out, detail->start_line);
+		text_char(out, '}');
 	}
 	text_lit(out, "]}\n");
 }

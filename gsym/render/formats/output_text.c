@@ -25,6 +25,10 @@ static void answer(struct text_buf *out, const struct answer_view *view)
 			text_lit(out, "??");
 		text_char(out, ':');
 		text_dec(out, frame->line);
+		if (view->options->details) {
+			text_char(out, ':');
+			text_dec(out, view->options->details[i].column);
+		}
 		text_char(out, '\n');
 	}
 }

@@ -40,6 +40,8 @@ Options:
       --no-demangle           print names as they are stored
       --approximate           where the line is 0, show the nearest before it in
                               the same function
+      --columns               show columns, and declarations in JSON, from the
+                              DWARF of an object file
       --merged-functions      show every function that shares the code; in the
                               gsymutil format with callees at return addresses
       --merged-functions-filter=REGEX

@@ -260,6 +260,7 @@ TEST(bounds_of_orders)
 					     BOUND(worker_convert, debug_dirs, 0)};
 	struct worker_ask ask = {.head = {WORKER_ASK, sizeof(ask), 0}, .n_asked = 1};
 	static const struct bound asked[] = {BOUND(worker_ask, n_asked, WORKER_ASKED_MAX),
+					     BOUND(worker_ask, is_data, 1),
 					     BOUND(worker_ask, asked[0].origin, ADDRESS_ORIGINS - 1)};
 	struct worker_fork fork = {.head = {WORKER_FORK, sizeof(fork), 0}};
 	static const struct bound forked[] = {BOUND(worker_fork, n_fds, WORKER_FDS_MAX)};
@@ -326,6 +327,11 @@ TEST(bounds_of_answers)
 	struct worker_fetch fetch = {.head = {WORKER_FETCH, sizeof(fetch), 0}, .id_size = 1};
 	static const struct bound id_size[] = {BOUND(worker_fetch, id_size, 64)};
 	struct worker_fragment fragment = {.head = {WORKER_FRAGMENT, sizeof(fragment), 0}};
+	struct worker_detail detail = {.head = {WORKER_DETAIL, sizeof(detail), 0}, .has_frame = 1};
+	static const struct bound frame[] = {BOUND(worker_detail, has_start, 1),
+					     BOUND(worker_detail, more, 1)};
+	static const struct bound paths[] = {BOUND(worker_detail, start_dir, 1),
+					     BOUND(worker_detail, start_base, 1)};
 	static const struct bound parts[] = {BOUND(worker_fragment, has_ada, 1),
 					     BOUND(worker_fragment, n_segments, WORKER_SEGMENTS_MAX)};
 	assert_bounds(&id, sizeof(id), numbers, COUNT(numbers));
@@ -340,6 +346,12 @@ TEST(bounds_of_answers)
 	assert_bounds(&opened, sizeof(opened), opening, COUNT(opening));
 	assert_bounds(&fetch, sizeof(fetch), id_size, COUNT(id_size));
 	assert_bounds(&fragment, sizeof(fragment), parts, COUNT(parts));
+	assert_bounds(&detail, sizeof(detail), frame, COUNT(frame));
+	assert_terminated(&detail, sizeof(detail), paths, COUNT(paths));
+	detail.more = 1;
+	take(&detail, sizeof(detail));
+	detail.has_frame = 0;
+	refuse(&detail, sizeof(detail));
 	/* What has no id is no image, or could not be read. */
 	id.id_size = 0;
 	refuse(&id, sizeof(id));

@@ -1,0 +1,18 @@
+/* frame_detail.h - columns, and where functions are declared: DWARF has them, GSYM does not. */
+#ifndef GSYM_BASE_FRAME_DETAIL_H
+#define GSYM_BASE_FRAME_DETAIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What GSYM does not hold of a frame. */
+struct frame_detail {
+	uint32_t line; /* belongs to the frame only if that has the same */
+	uint32_t column, discriminator;
+	uint32_t start_line;                /* where its function is declared; 0: not known */
+	const char *start_dir, *start_base; /* the file of that; "": not known */
+	uint64_t start;                     /* where its code begins, if that is one piece */
+	bool has_start;
+};
+
+#endif
