@@ -28,7 +28,7 @@ static const struct {
 };
 
 struct module_line {
-	struct text_line os, arch, id;
+	struct text_line os, arch, id, name;
 };
 
 static bool is_word(struct text_line field, const char *word)
@@ -66,6 +66,7 @@ static bool take_module(struct span file, struct module_line *ret, const char **
 	ret->os = line_take_field(&l);
 	ret->arch = line_take_field(&l);
 	ret->id = line_take_field(&l);
+	ret->name = l;
 	size_t digits = (size_t)(ret->id.end - ret->id.at);
 	return ret->arch.end > ret->arch.at && digits >= (size_t)MODULE_ID_SIZE * 2 &&
 	       digits <= (size_t)MODULE_ID_SIZE * 2 + AGE_DIGITS_MAX && all_hex(ret->id) && l.at < l.end;
@@ -161,10 +162,50 @@ static int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 	return 0;
 }
 
+/* ---- The name ---- */
+
+/* "INFO CODE_ID id name": of the program, where that of the module is its PDB file. */
+static struct text_line program_of(struct span file, const char *at, struct text_line module)
+{
+	const char *end = (const char *)file.data + file.size;
+	for (unsigned n = 0; at < end && n < INFO_LINES_MAX; n++) {
+		size_t left = (size_t)(end - at);
+		struct text_line l = line_at(at, at + (left < LINE_SIZE_MAX ? left : LINE_SIZE_MAX), &at);
+		if (!LINE_TAKE(&l, "INFO"))
+			break;
+		if (!LINE_TAKE(&l, "CODE_ID"))
+			continue;
+		line_take_field(&l);
+		return l.at < l.end ? l : module;
+	}
+	return module;
+}
+
+static bool breakpad_own_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE])
+{
+	const struct span file = {object->map, object->map_size};
+	struct module_line module;
+	char name[IMAGE_NAME_SIZE];
+	const char *next;
+	if (!take_module(file, &module, &next))
+		return false;
+	struct text_line l = program_of(file, next, module.name);
+	for (const char *at = l.at; at < l.end; at++)
+		if (*at == '/' || *at == '\\')
+			l.at = at + 1;
+	size_t size = (size_t)(l.end - l.at);
+	if (size >= sizeof(name))
+		return false;
+	memcpy(name, l.at, size);
+	name[size] = 0;
+	return object_take_name(name, ret);
+}
+
 const struct source_format breakpad_format = {
 	.kind = IMAGE_BREAKPAD,
 	.functions = FUNCTIONS_TEXT,
 	.ranks_below_dwarf = true,
 	.probe = breakpad_probe,
 	.read = breakpad_read,
+	.own_name = breakpad_own_name,
 };

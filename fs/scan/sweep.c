@@ -366,7 +366,10 @@ static int add_own_titles(struct sweep *s, const struct image_identity *identity
 {
 	char inner[IMAGE_NAME_SIZE];
 	int err = 0;
-	if (*identity->name && !identity->id_is_hash && path_is_called_by_id(place->path, id))
+	/* The name of a file with text symbols is not that of the program. */
+	bool is_other = image_traits[identity->kind].richness == SOURCE_BREAKPAD ||
+			path_is_called_by_id(place->path, id);
+	if (*identity->name && !identity->id_is_hash && is_other)
 		err = images_add_title(s->scan->images, id, identity->name, place->directory, s->scan->pass);
 	if (!err && title_of_compressed(last_component(place->path), inner))
 		err = images_add_title(s->scan->images, id, inner, place->directory, s->scan->pass);

@@ -237,6 +237,17 @@ class BreakpadTest(MountTest):
         self.assertEqual(status["debug"], "breakpad")
         self.assertNotIn("binary", status)
 
+    def test_names_of_the_program(self):
+        """The name in the first line, or that beside the code id, are names of the image, too."""
+        self.put(base=self.base())
+        digits = "11223344556677889900AABBCCDDEEFF1"
+        self.add_file("windows.sym", data=("MODULE windows x86_64 %s shop.pdb\nINFO CODE_ID 5F0A1B2C9000 C:\\bin\\shop.exe\n"
+                                           "FUNC 10 10 0 buy\n" % digits).encode())
+        self.mount().wait_scanned()
+        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "sample")), [self.id])
+        self.assertEqual(self.read("by-name", "shop.exe", "0x10"), "buy at ??:0\n")
+        self.assertEqual(self.read("by-name", "shop.exe", "status"), self.read("by-name", "windows.sym", "status"))
+
     def test_a_link_to_the_symbols(self):
         path = self.put(base=self.base())
         run("strip", self.binary)

@@ -139,7 +139,7 @@ TREE = [
     # The only image of a name, without its id.
     ("cmp by-name/names.sym/0x2010 %s/0x2010 && cut -f1 by-name/names.sym/2010.tsv && ls by-name/names.sym" % N, "0x2010\n%s\n" % N),
     ("readlink by-name/app.sym/%s by-path/dir/macho" % T, "../../%s\n../../%s\n" % (T, M)),
-    ("ls by-name", "app.sym\ndamaged\nfat\nfolded\nlong\nmacho\nnames.sym\none\nsample\nsplit\nsplit.debug\ntwo\nwithout\n"),
+    ("ls by-name", "app\napp.sym\ndamaged\nfat\nfolded\nlong\nmacho\nnames\nnames.sym\none\nsample\nsplit\nsplit.debug\ntwo\nwithout\n"),
     ("ls -F by-path", "damaged@\ndir/\nfolded@\nlong@\none@\nsample@\nsplit@\ntwo@\nwithout@\n"),
     ("cat by-path/dir/macho/%s" % AT, MAIN),
     ("ls by-path/dir/fat; readlink by-path/dir/fat/*", "%s\n%s\n../../../%s\n../../../%s\n" % (FAT[1][1], FAT[0][1], FAT[1][1], FAT[0][1])),
