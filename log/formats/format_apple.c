@@ -13,6 +13,16 @@
  *	Last Exception Backtrace:
  *	(0x104a7bf50 0x1b0a7bf50)
  *
+ * Swift's runtime writes such reports on other systems, with ids of any length:
+ *
+ *	Thread 0 "example" crashed:
+ *
+ *	1 [ra] 0x0000aaaab12311cc main + 9 in example
+ *	...
+ *	Images (25 omitted):
+ *
+ *	0x0000aaaab1230000-0x0000aaaab1233000 0123456789abcdef example /usr/bin/example
+ *
  * Frames in no image are written in other ways. They are no frames to explain, but belong to the report:
  *
  *	0   ???                           0x7ff8a42b0fcc ???
@@ -68,13 +78,35 @@ static bool parse_frame(struct text_scan line, struct apple_frame *ret)
 	return false;
 }
 
+/* "1 [ra] 0x0000aaaab12311cc main + 9 in example": attributes before the address, the image after it. */
+static bool parse_swift_frame(struct text_scan line, struct apple_frame *ret)
+{
+	struct text_scan s = line, word;
+	if (!scan_decimal(&s, &ret->number) || ret->number > UINT32_MAX || !scan_blanks(&s))
+		return false;
+	while (s.at < s.end && *s.at == '[') {
+		scan_token(&s, &word);
+		if (word.end[-1] != ']')
+			return false;
+		scan_blanks(&s);
+	}
+	if (!parse_address(&s, &ret->address))
+		return false;
+	ret->rest = s.at;
+	const char *in = s.at >= line.at + 4 ? find_text(s.at - 1, line.end, " in ") : NULL;
+	ret->label = in ? in + strlen(" in ") : line.end;
+	for (ret->label_end = ret->label; ret->label_end < line.end && !is_blank(*ret->label_end);)
+		ret->label_end++;
+	return ret->label_end > ret->label;
+}
+
 static bool parse_range(struct text_scan *s, uint64_t *ret_start, uint64_t *ret_last)
 {
 	skip_prefix(s);
 	if (!scan_hex(s, ret_start))
 		return false;
 	scan_blanks(s);
-	if (!scan_lit(s, "-"))
+	if (!scan_lit(s, "-") && !scan_lit(s, "\xe2\x80\x93"))
 		return false;
 	scan_blanks(s);
 	return scan_hex(s, ret_last) && scan_blanks(s) && *ret_last >= *ret_start;
@@ -89,10 +121,16 @@ static bool parse_image(struct text_scan line, struct log_module *ret)
 	if (!parse_range(&s, &ret->start, &last))
 		return false;
 	const char *open = find_text(s.at, s.end, "<"), *close = open ? find_text(open, s.end, ">") : NULL;
+	struct text_scan word;
+	if (!close && scan_token(&s, &word) && scan_left(&word) >= ID_DIGITS_MIN) { /* Swift's */
+		close = word.end;
+		open = word.at - 1;
+		scan_blanks(&s);
+	}
 	if (!close || !module_set_id(&ret->is, open + 1, close))
 		return false;
-	const char *name = s.at + (s.at < open && *s.at == '+'), *end = name;
-	while (end < open && *end != ' ')
+	const char *name = s.at + (s.at < s.end && *s.at == '+'), *end = name;
+	while (end < s.end && *end != ' ' && (end < open || name > open))
 		end++;
 	module_set_name(&ret->is, name, end);
 	ret->key = ret->start;
@@ -125,12 +163,15 @@ static bool is_like_frame(struct text_scan s)
 
 static bool is_images(struct text_scan s)
 {
+	if (scan_lit(&s, "Images:") || scan_lit(&s, "Images ("))
+		return s.at == s.end || s.end[-1] == ':';
 	return scan_lit(&s, "Binary Images") && (s.at == s.end || *s.at == ':' || is_blank(*s.at));
 }
 
 enum apple_line apple_line_kind(struct text_scan line)
 {
 	struct apple_addresses addresses;
+	struct apple_frame frame;
 	struct log_module image;
 	struct text_scan s = line, t;
 	skip_prefix(&s);
@@ -143,7 +184,7 @@ enum apple_line apple_line_kind(struct text_scan line)
 		return scan_left(&addresses.title) ? APPLE_BACKTRACE : APPLE_ADDRESSES;
 	if (is_images(s))
 		return APPLE_IMAGES;
-	if (is_like_frame(s))
+	if (is_like_frame(s) || parse_swift_frame(s, &frame))
 		return APPLE_FRAME;
 	if (parse_image(line, &image))
 		return APPLE_IMAGE;
@@ -229,7 +270,7 @@ static size_t find_apple(const struct log_context *context, struct text_scan lin
 			 struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct apple_frame f;
-	if (!context->in_report || !parse_frame(line, &f))
+	if (!context->in_report || !(parse_swift_frame(line, &f) || parse_frame(line, &f)))
 		return 0;
 	const struct log_module *image = modules_by_address(&context->apple, &f.address);
 	if (!image)

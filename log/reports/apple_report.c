@@ -99,10 +99,16 @@ static int apple_replay(struct filter *f, struct held *held, struct text_buf *ou
 	return 0;
 }
 
+/* An empty line may be between a thread and its frames. */
+static bool announces_frames(const struct apple *r, struct text_scan line, enum apple_line kind)
+{
+	return kind == APPLE_THREAD || (r->after_thread && line.at == line.end);
+}
+
 static void apple_follow(struct held *held, struct text_scan line)
 {
 	struct apple *r = held->own;
-	r->after_thread = apple_line_kind(line) == APPLE_THREAD;
+	r->after_thread = announces_frames(r, line, apple_line_kind(line));
 }
 
 /* Learns images. A second list belongs to another report. 0 or -ENOMEM. */
@@ -124,7 +130,7 @@ static int apple_takes(struct filter *f, struct held *held, struct text_scan lin
 	enum apple_line kind = apple_line_kind(line);
 	bool begins = kind == APPLE_BACKTRACE ||
 		      (r->after_thread && (kind == APPLE_FRAME || kind == APPLE_ADDRESSES));
-	r->after_thread = kind == APPLE_THREAD;
+	r->after_thread = announces_frames(r, line, kind);
 	r->saw_images &= held->is_open || !begins; /* those before the first frame are known */
 	held->is_open |= begins;
 	int err = note_images(f, held, kind, line);

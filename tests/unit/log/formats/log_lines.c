@@ -820,6 +820,20 @@ static const struct step apple_steps[] = {
 	{"0   12345678", ""},
 	{"0 x", ""},
 	{"x 0 y 12345678", ""},
+	{"1 [ra] [async] 0x0000000104a78010 f + 4 in A", "{f + 4 in A} rva 10 apple A return #1 of A=" ID},
+	{"0 0x0000000104a78010 in A at /src/a", "{in A at /src/a} rva 10 apple A exact #0 of A=" ID},
+	{"0 0x0000000104a78010 f + 4", ""},
+	{"0 [ra 0x0000000104a78010 in A", "frame"},
+	{"0 [ra] x in A", ""},
+	{"Images (25 omitted):", "images"},
+	{"Images:", "images"},
+	{"Images (25 omitted", ""},
+	{"0x104a78000\xe2\x80\x93"
+	 "0x104a7bfff 0102030405060708 S /opt/S",
+	 "image"},
+	{"0x104a78000\xe2\x80\x93"
+	 "0x104a7bfff 01020304050607 S /opt/S",
+	 ""},
 };
 
 const struct log_lines log_lines[N_LOG_LINES] = {
