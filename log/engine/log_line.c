@@ -512,7 +512,7 @@ static bool find_answer(const struct stack_resolver *resolver, const struct log_
 	int err = stack_resolver_answer(resolver, resolved, 0,
 					styles[frame->style].lookup | (near ? GSYM_LOOKUP_NEAR : 0), answer);
 	out->failed |= err == -ENOMEM;
-	bool wants_line = styles[frame->style].wants_line || frame->space == FRAME_NAME;
+	bool wants_line = styles[frame->style].wants_line || frame->space == FRAME_NAME || frame->named;
 	return !err && (!wants_line || frame_has_file(&answer->frames[0]));
 }
 

@@ -90,7 +90,7 @@ static const struct shape after_plus[] =
 					  /* ESP-IDF, which has moved all back into the call */
 					  SHAPE("%_", ":%z%>", IS_ADDRESS, ADJUSTED, "Backtrace:"),
 					  /* Zephyr */
-					  SHAPE("nstruction address (%s): ", "%>", IS_ADDRESS, EXACT),
+					  SHAPE("nstruction address (r15/pc): ", "%>", IS_ADDRESS, EXACT),
 },
 			  after_bracket[] =
 				  {
@@ -340,6 +340,7 @@ static bool parse_shape(const struct log_context *context, const struct shape *s
 	*ret = (struct log_frame){.style = STYLE_PLAIN};
 	if (!set_place(context, shape, &m, site->number, ret))
 		return false;
+	ret->named = m.symbol.at < m.symbol.end && !memchr("?<(", *m.symbol.at, 3);
 	ret->has_number = m.has_number;
 	ret->number = (uint32_t)m.number;
 	ret->first_exact = shape->kind == FIRST_EXACT;
