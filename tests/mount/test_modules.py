@@ -55,7 +55,7 @@ class RelocatableTest(MountTest):
         daemon = self.mount()
         daemon.wait_scanned()
         self.id = next(iter(self.ids()))
-        self.assertEqual(sorted(os.listdir(self.image(self.id))), ["approximate", "base", "info.json", "off", "q", "ra", "rva", "status", "sym"])
+        self.assertEqual(sorted(os.listdir(self.image(self.id))), ["approximate", "base", "info.json", "off", "q", "ra", "rva", "status", "sym", "why"])
         self.assertEqual(os.stat(os.path.join(self.image(self.id), "info.json")).st_size,
                          len(self.read(self.id, "info.json")))
         self.assertEqual(self.info()["state"], "cold")

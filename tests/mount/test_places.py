@@ -89,7 +89,7 @@ class PlacesTest(MountTest):
     def test_names(self):
         self.mount()
         self.assertEqual(set(os.listdir(self.image(self.id))) - {"image.gsym"},
-                         {"status", "info.json", "q", "approximate", "base", "off", "ra", "rva", "sym"})
+                         {"status", "info.json", "q", "approximate", "base", "off", "ra", "rva", "sym", "why"})
         for name in ("base", "off", "ra", "rva", "base/0x1000", "base/0x1000/ra", "rva/ra", "approximate", "approximate/off/ra",
                      "base/0x1000/ra/approximate"):
             self.assertEqual(os.listdir(os.path.join(self.image(self.id), name)), [])
