@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from corpus import build, realfiles  # noqa: E402
 
-UNITS = 24
+UNITS = 12
 
 UNIT = """
 #include "shared.h"
