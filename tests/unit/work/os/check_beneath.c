@@ -165,7 +165,7 @@ TEST(refused)
 	assert_int_equal(beneath_refused(), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		struct stat st;
-		long long want[5], got[5];
+		long long want[5] = {0}, got[5];
 		for (size_t k = 0; k <= ARRAY_SIZE(refusals); k++) {
 			refusal = k ? refusals[k - 1] : 0;
 			got[0] = found(open_beneath(top, paths[i], O_RDONLY | O_NONBLOCK));
