@@ -123,7 +123,7 @@ $ gsym filter plain.gsym <log
   }
 ]
 }
-gsym: 2 of 2 frames explained
+gsym: 2 of 2 frames explained; of 1 more the log has all that is known
 # The kernel: the file is that of the only image at hand. Symbols tell where code is; '?' marks what is no caller.
 $ printf '[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010\n[   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1\n[   12.345690] RIP: 0010:main+0xc/0x20\n[   12.345701] Call Trace:\n[   12.345703]  <TASK>\n[   12.345705]  ? _start+0x4/0x10\n[   12.345707]  main+0x15/0x20\n[   12.345709]  do_one_initcall+0x56/0x230\n[   12.345711]  fold_a+0x4/0x10 [other]\n[   12.345713]  </TASK>\n' >log; cat log
 [   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010
@@ -149,8 +149,8 @@ $ gsym filter plain.gsym <log
 [   12.345709]  do_one_initcall+0x56/0x230
 [   12.345711]  fold_a+0x4/0x10 [other]
 [   12.345713]  </TASK>
-gsym: 3 of 5 frames explained
-gsym: vmlinux: 1 frame not explained: not in a function of the image; another build may have written the log
+gsym: 2 of 4 frames explained; of 1 more the log has all that is known
+gsym: kernel: 1 frame not explained: give vmlinux of 6.1.0-13-amd64
 gsym: other: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # With build ids (CONFIG_STACKTRACE_BUILD_ID): that of the kernel is in the line with its version, that of a module behind its name.
 $ printf '[    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567\n[    4.200001]  main+0x15/0x20 [plain deadbeef00010203]\n[    4.200002]  main+0x15/0x20\n' >log; cat log
@@ -162,7 +162,7 @@ $ gsym filter plain.gsym <log
 [    4.200001]  main (/src/app/main.cc:12) [plain deadbeef00010203]
 [    4.200002]  main+0x15/0x20
 gsym: 1 of 2 frames explained
-gsym: vmlinux (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: of another build: the log is of 0123456789abcdef0123456789abcdef01234567, the file of deadbeef00010203; give that of the log
+gsym: kernel (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: give vmlinux with this id
 # A function that is larger there, and code after its end: another build, and no other function's answer.
 $ printf ' main+0x15/0x100\n main+0xf4/0x100\n main+0x15/0x20\n' | gsym filter plain.gsym
 gsym: vmlinux: the log seems to be of another build: main has 0x100 bytes there, 0x20 in the image; such frames are left as they are
@@ -307,7 +307,7 @@ Call trace:
  Shape::area() const (include/shape.h:8) [inlined]
  main (main.cc:11)
  main (main.cc:12)
-gsym: 6 of 6 frames explained
+gsym: 5 of 5 frames explained; of 1 more the log has all that is known
 # backtrace_symbols() of the C library, and strace -k: offsets in a module, or from a symbol.
 $ printf '%b' "./plain(+0x1015)[0x565153841015]\n./plain(main+0x15) [0x565153841015]\n/lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f646fff924a]\nwrite(1, \"hi\\\\n\", 3) = 3\n > /opt/app/plain(main+0xc) [0x100c]\n > /opt/app/plain(_start+0x4) [0x1104]\n > /opt/app/plain() [0x1015]\n" >log; cat log
 ./plain(+0x1015)[0x565153841015]
@@ -325,7 +325,7 @@ write(1, "hi\n", 3) = 3
  > /opt/app/plain(main+0xc) [0x100c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
  > /opt/app/plain(_start+0x4) [0x1104]
  > /opt/app/plain() [0x1015]
-gsym: 4 of 6 frames explained
+gsym: 3 of 5 frames explained; of 1 more the log has all that is known
 gsym: /lib/x86_64-linux-gnu/libc.so.6: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 gsym: /opt/app/plain: 1 frame not explained: the log has offsets in the file, which GSYM alone cannot translate; give the program or --mount
 # Java, Wine, LLDB, WinDbg, sample and spindump.
@@ -351,7 +351,7 @@ plain!main+0xc square at include/shape.h:3 (inlined by) Shape::area() const at i
   +   2 ??? (in plain)  load address 0x104a78000 + 0xc  [0x104a7800c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
   12  ??? (plain + 12) [0x104a7800c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
     12  ??? (<DEADBEEF-0001-0203> + 21) [0x104a78015] main at main.cc:12
-gsym: 10 of 10 frames explained
+gsym: 9 of 9 frames explained; of 1 more the log has all that is known
 # Names of Windows' modules: without their ending, in any case, with '_' for other characters. The kind counts if both have it.
 $ cp plain.gsym App.exe.gsym; cp plain.gsym libstdc++-6.dll.gsym; printf '%b' "app!main+0x15\n\nAPP.EXE!main+0x15\n\napp.dll!main+0x15\n\nlibstdc___6!main+0x15\n\nFaulting module name: LIBSTDC++-6.DLL, version: 1\nFault offset: 0x15\n" >log; gsym filter --strip-prefix=/src/app App.exe.gsym libstdc++-6.dll.gsym <log
 app!main+0x15 main at main.cc:12
@@ -427,7 +427,7 @@ libplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11
 $ gsym filter --strip-prefix=/src/app plain.gsym <log
 plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0
 libplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11
-gsym: 1 of 3 frames explained
+gsym: 0 of 2 frames explained; of 1 more the log has all that is known
 gsym: plain: 1 frame not explained: the log has offsets in the file, which GSYM alone cannot translate; give the program or --mount
 gsym: libplain.so: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # Addresses in memory: of mappings in the log, of a file of mappings, and of what the user knows.
@@ -624,7 +624,7 @@ gsym filter: option '--demangle': invalid value 'rust'; allowed is auto or ada
 [2]
 $ printf '%s\n' '{{{symbol:pck__proc}}}' | gsym filter --demangle=ada plain.gsym
 pck.proc
-gsym: no frames found: no line of the log names a module and an offset in it
+gsym: no frames found: no line of the log names a module and an offset in it, or an address that --maps, --pid, --core or --base would place in one
 $ gsym filter none.gsym </dev/null
 gsym: none.gsym: No such file or directory
 [1]
@@ -647,6 +647,8 @@ Options:
       --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
                               the default), or Ada as well
       --no-demangle           print names as they are stored
+      --verbose               say on standard error why an answer is unknown, as
+                              is done on a terminal
   -h, --help                  print this help
   -V, --version               print the version
 

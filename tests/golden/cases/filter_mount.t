@@ -1,5 +1,5 @@
 # What a mount has: an image by its build id, and names of files in by-name/.
-$ mkdir -p m/deadbeef00010203 m/by-name/plain/deadbeef00010203 m/by-name/two/deadbeef00010203 m/by-name/two/deadbeef00010204 && cp plain.gsym m/deadbeef00010203/image.gsym && printf 'image_base\t0x1000\n' > m/deadbeef00010203/status
+$ mkdir -p m/deadbeef00010203 m/by-name/plain/deadbeef00010203 m/by-name/two/deadbeef00010203 m/by-name/two/deadbeef00010204 && touch m/q && cp plain.gsym m/deadbeef00010203/image.gsym && printf 'image_base\t0x1000\n' > m/deadbeef00010203/status
 $ printf '    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010203)\n    #1 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010209)\n' | gsym filter --mount=m
     #0 0x5581f7f2a00c in square /src/app/include/shape.h:3
     #0 0x5581f7f2a00c in Shape::area() const /src/app/include/shape.h:8
