@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gsym/base/fault.h"
 #include "work/cache/image_id.h"
 
 struct image_details {
@@ -13,7 +14,6 @@ struct image_details {
 	char id[ID_TEXT_SIZE];
 	char arch[16];
 	struct fragment_run *run;
-	bool has_answered; /* the worker that runs */
 	bool has_failed;
 };
 
@@ -35,22 +35,36 @@ struct image_details *image_details_new(const struct converter *converter,
 	return d;
 }
 
-/* A worker that has answered before may have come to its limit of time: then another one takes its place. */
-void image_details_ask(struct image_details *d, const struct detail_question *question, run_detail_vec *ret)
+/* Whether the details are lost through nobody's file, so that another run would have them. */
+static bool is_told(int err)
+{
+	switch (fault_of(err)) {
+	case FAULT_FILE:
+	case FAULT_LIMIT:
+	case FAULT_NONE:
+	case FAULT_ABSENT: return false;
+	default: return true;
+	}
+}
+
+int image_details_ask(struct image_details *d, const struct detail_question *question, run_detail_vec *ret)
 {
 	if (!d || d->has_failed)
-		return;
+		return 0;
 	size_t n = ret->n;
-	int err = fragment_run_details(&d->converter, &d->request, question, &d->run, ret);
-	if (!err) {
-		d->has_answered = true;
-		return;
-	}
-	run_details_cut(ret, n);
-	fragment_run_end(d->run);
-	d->run = NULL;
-	d->has_failed = !d->has_answered;
-	d->has_answered = false;
+	bool has_answered;
+	int err;
+	do { /* a worker that has answered may have come to its limit of time: another one takes its place */
+		has_answered = d->run;
+		err = fragment_run_details(&d->converter, &d->request, question, &d->run, ret);
+		if (err) {
+			run_details_cut(ret, n);
+			fragment_run_end(d->run);
+			d->run = NULL;
+		}
+	} while (err && has_answered);
+	d->has_failed = err;
+	return err && is_told(err) ? err : 0;
 }
 
 void image_details_free(struct image_details *d)

@@ -17,10 +17,11 @@ struct image_details *image_details_new(const struct converter *converter,
 
 /*
  * Appends the details of the frames at a link-time address to @ret, the innermost first, or that of the
- * variable; none if the file has none, or cannot be read any more.
+ * variable; none if the file has none, or is not as it was. 0, or once the negative errno of a fault that is
+ * not the file's: then and later there are no details.
  */
-void image_details_ask(struct image_details *details, const struct detail_question *question,
-		       run_detail_vec *ret);
+int image_details_ask(struct image_details *details, const struct detail_question *question,
+		      run_detail_vec *ret);
 
 /* NULL is allowed. */
 void image_details_free(struct image_details *details);

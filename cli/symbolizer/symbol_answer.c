@@ -60,10 +60,16 @@ static bool starts_at_symbol(const struct symbol_answer *answer, size_t index)
 	return wants_outermost(options) && (!options->inlines || index + 1 == answer->frames.n);
 }
 
+static void ask_details(struct symbol_answer *answer, const struct detail_question *question)
+{
+	int err = image_details_ask(answer->module->image.details, question, &answer->details);
+	answer->details_lost = err ? err : answer->details_lost;
+}
+
 /* Adds to the frames from @first on what GSYM does not hold of @addr, and takes their starts from there. */
 static void add_details(struct symbol_answer *answer, uint64_t addr, size_t first)
 {
-	struct image_details *details = answer->module->image.details;
+	const struct image_details *details = answer->module->image.details;
 	size_t known = answer->details.n;
 	bool has_file = false;
 	for (size_t i = first; i < answer->frames.n && details; i++) {
@@ -72,10 +78,8 @@ static void add_details(struct symbol_answer *answer, uint64_t addr, size_t firs
 		frame->has_start = starts_at_symbol(answer, i);
 	}
 	if (has_file)
-		image_details_ask(
-			details,
-			&(struct detail_question){.addr = addr, .line = answer->found.frames[0].line},
-			&answer->details);
+		ask_details(answer,
+			    &(struct detail_question){.addr = addr, .line = answer->found.frames[0].line});
 	for (size_t i = first; i < answer->frames.n && i - first < answer->details.n - known; i++) {
 		struct shown_frame *frame = &answer->frames.v[i];
 		const struct frame_detail *detail = &answer->details.v[known + i - first].frame;
@@ -242,9 +246,7 @@ static int answer_data(struct symbol_answer *answer)
 		answer->data = symbol_table_at(
 			table, answer->options->tagged ? addr : symbol_address_untagged(addr));
 	if (answer->data)
-		image_details_ask(answer->module->image.details,
-				  &(struct detail_question){.addr = answer->data->addr, .is_data = true},
-				  &answer->details);
+		ask_details(answer, &(struct detail_question){.addr = answer->data->addr, .is_data = true});
 	return err;
 }
 

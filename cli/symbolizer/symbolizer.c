@@ -252,6 +252,8 @@ static int answer_queries(struct symbolizer *symbolizer)
 	int err = symbolizer->options.n_operands ? answer_operands(symbolizer) : answer_stdin(symbolizer);
 	if (err == -ECANCELED || (!err && !can_go_on(symbolizer)))
 		return STATUS_FAILED;
+	if (!err && symbolizer->answer.details_lost)
+		return fail("columns and declarations", symbolizer->answer.details_lost, NULL);
 	return err ? output_fail(err) : STATUS_OK;
 }
 

@@ -86,7 +86,8 @@ def commands(names, addresses):
     yield Command("filter", "filter", "made.gsym", text="".join(" main+0x1/0x20 %s\n" % a for a in where))
     yield Command("lookup GSYM", "lookup", "made.gsym", text="\n".join(where) + "\n")
     yield Command("addr2line", "addr2line", "-pafCie", "dwarf5", *where, roles=worker)
-    yield Command("llvm-symbolizer", "llvm-symbolizer", "-e", "split", text="\n".join(addresses["split"]) + "\n", roles=worker)
+    yield Command("llvm-symbolizer", "llvm-symbolizer", "-e", "split", text="\n".join(addresses["split"]) + "\n", roles=worker,
+                  partial=r".*:0")  # without columns
     yield Command("store put", "store", "put", "--cache=cache", "out/store", "dwarf5", roles=(*worker, "store"))
     yield Command("store get", "store", "get", "--cache=cache", "-o", "out/x.gsym", "shared", "dwarf5", roles=(*worker, "store"))
     yield Command("store list", "store", "list", "shared", roles=("command", "store"), quick=False)

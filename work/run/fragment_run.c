@@ -83,7 +83,9 @@ static int take_message(struct fragment_run *run, const union worker_message *ms
 		int err = job_take_fragment(&run->job, &msg->fragment, ret);
 		return err ? err : 1;
 	}
-	case WORKER_FAILED: return -ENODATA;
+	case WORKER_FAILED:
+		return run->details && msg->failed.error > 0 && !msg->failed.at_limit ? -msg->failed.error
+										      : -ENODATA;
 	}
 	return -EPROTO;
 }
