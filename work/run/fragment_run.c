@@ -17,7 +17,8 @@ struct fragment_run {
 	struct convert_job job;
 	struct outcome outcome; /* only its diagnosis is used */
 	struct child child;
-	run_detail_vec *details; /* of the address that is asked for */
+	run_detail_vec *details; /* those of the address that is asked for are appended */
+	size_t n_before;         /* how many there were */
 };
 
 static int start_fragment(const struct converter *converter, const struct convert_request *request,
@@ -67,7 +68,7 @@ static int take_detail(struct fragment_run *run, const struct worker_detail *m)
 		free(start);
 		return -ENOMEM;
 	}
-	return run->details->n > DETAILS_MAX ? -EPROTO : !m->more;
+	return run->details->n - run->n_before > DETAILS_MAX ? -EPROTO : !m->more;
 }
 
 /* Handles a message: 1 after the last one for what was asked, 0 before, or a negative errno. */
@@ -137,6 +138,7 @@ static int start_details(const struct converter *converter, const struct convert
 	if (err)
 		return err;
 	(*ret)->details = details;
+	(*ret)->n_before = details->n;
 	err = job_send_order(&(*ret)->job, &(*ret)->child, NULL, 0, WORKER_DETAILS);
 	return err ? err : receive(*ret, NULL);
 }
@@ -150,6 +152,7 @@ int fragment_run_details(const struct converter *converter, const struct convert
 	if (err)
 		return err;
 	(*run)->details = ret;
+	(*run)->n_before = ret->n;
 	err = ask_more(*run, &asked, 1, question);
 	return err ? err : receive(*run, NULL);
 }
