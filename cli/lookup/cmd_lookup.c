@@ -81,9 +81,10 @@ static int find_details(struct lookup_command *lookup, uint64_t addr)
 						 .line = found->n_frames ? found->frames[0].line : 0};
 	run_details_cut(&lookup->details, 0);
 	lookup->shown.n = 0;
-	int lost = image_details_ask(lookup->file->image.details, &question, &lookup->details);
+	struct gsym_diag diag = {0};
+	int lost = image_details_ask(lookup->file->image.details, &question, &lookup->details, &diag);
 	if (lost) {
-		complain("%s: columns cannot be read: %s", lookup->file->path, strerror(-lost));
+		complain("%s: columns cannot be read: %s", lookup->file->path, diag.text);
 		lookup->incomplete = true;
 	}
 	for (size_t i = 0; i < found->n_frames; i++) {

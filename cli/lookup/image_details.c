@@ -47,7 +47,8 @@ static bool is_told(int err)
 	}
 }
 
-int image_details_ask(struct image_details *d, const struct detail_question *question, run_detail_vec *ret)
+int image_details_ask(struct image_details *d, const struct detail_question *question, run_detail_vec *ret,
+		      struct gsym_diag *diag)
 {
 	if (!d || d->has_failed)
 		return 0;
@@ -56,7 +57,7 @@ int image_details_ask(struct image_details *d, const struct detail_question *que
 	int err;
 	do { /* a worker that has answered may have come to its limit of time: another one takes its place */
 		has_answered = d->run;
-		err = fragment_run_details(&d->converter, &d->request, question, &d->run, ret);
+		err = fragment_run_details(&d->converter, &d->request, question, &d->run, ret, diag);
 		if (err) {
 			run_details_cut(ret, n);
 			fragment_run_end(d->run);

@@ -18,10 +18,10 @@ struct image_details *image_details_new(const struct converter *converter,
 /*
  * Appends the details of the frames at a link-time address to @ret, the innermost first, or that of the
  * variable; none if the file has none, or is not as it was. 0, or once the negative errno of a fault that is
- * not the file's: then and later there are no details.
+ * not the file's, with the text in @diag: then and later there are no details.
  */
 int image_details_ask(struct image_details *details, const struct detail_question *question,
-		      run_detail_vec *ret);
+		      run_detail_vec *ret, struct gsym_diag *diag);
 
 /* NULL is allowed. */
 void image_details_free(struct image_details *details);

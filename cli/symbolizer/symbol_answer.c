@@ -62,8 +62,9 @@ static bool starts_at_symbol(const struct symbol_answer *answer, size_t index)
 
 static void ask_details(struct symbol_answer *answer, const struct detail_question *question)
 {
-	int err = image_details_ask(answer->module->image.details, question, &answer->details);
-	answer->details_lost = err ? err : answer->details_lost;
+	struct gsym_diag diag;
+	if (image_details_ask(answer->module->image.details, question, &answer->details, &diag))
+		answer->details_lost = diag;
 }
 
 /* Adds to the frames from @first on what GSYM does not hold of @addr, and takes their starts from there. */

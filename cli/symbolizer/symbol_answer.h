@@ -28,7 +28,7 @@ struct symbol_answer {
 	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
 	struct gsym_answer found;         /* memory */
 	run_detail_vec details;           /* likewise; of QUERY_DATA the declaration, or none */
-	int details_lost;                 /* the negative errno for which an answer had none; it stays */
+	struct gsym_diag details_lost;    /* why an answer had none, the last one; empty: each had */
 };
 
 /* Answers @query; the errors of one answer are part of it. 0 or -ENOMEM. */

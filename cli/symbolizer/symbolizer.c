@@ -252,8 +252,8 @@ static int answer_queries(struct symbolizer *symbolizer)
 	int err = symbolizer->options.n_operands ? answer_operands(symbolizer) : answer_stdin(symbolizer);
 	if (err == -ECANCELED || (!err && !can_go_on(symbolizer)))
 		return STATUS_FAILED;
-	if (!err && symbolizer->answer.details_lost)
-		return fail("columns and declarations", symbolizer->answer.details_lost, NULL);
+	if (!err && *symbolizer->answer.details_lost.text)
+		return fail("columns and declarations", -EIO, &symbolizer->answer.details_lost);
 	return err ? output_fail(err) : STATUS_OK;
 }
 

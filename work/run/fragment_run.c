@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "gsym/base/diag.h"
 #include "work/worker/child.h"
 #include "work/run/convert_job.h"
 #include "work/run/job_worker.h"
@@ -85,8 +86,9 @@ static int take_message(struct fragment_run *run, const union worker_message *ms
 		return err ? err : 1;
 	}
 	case WORKER_FAILED:
-		return run->details && msg->failed.error > 0 && !msg->failed.at_limit ? -msg->failed.error
-										      : -ENODATA;
+		if (!run->details || msg->failed.error <= 0 || msg->failed.at_limit)
+			return -ENODATA;
+		return diag_set(&run->outcome.diag, -msg->failed.error, "%s", msg->failed.text);
 	}
 	return -EPROTO;
 }
@@ -145,16 +147,24 @@ static int start_details(const struct converter *converter, const struct convert
 
 int fragment_run_details(const struct converter *converter, const struct convert_request *request,
 			 const struct detail_question *question, struct fragment_run **run,
-			 run_detail_vec *ret)
+			 run_detail_vec *ret, struct gsym_diag *diag)
 {
 	const struct convert_address asked = {.value = question->addr};
 	int err = *run ? 0 : start_details(converter, request, ret, run);
+	if (!err) {
+		(*run)->details = ret;
+		(*run)->n_before = ret->n;
+		err = ask_more(*run, &asked, 1, question);
+	}
+	if (!err)
+		err = receive(*run, NULL);
+	const char *text = err && *run ? (*run)->outcome.diag.text : "";
 	if (err)
-		return err;
-	(*run)->details = ret;
-	(*run)->n_before = ret->n;
-	err = ask_more(*run, &asked, 1, question);
-	return err ? err : receive(*run, NULL);
+		diag_set(diag, err, "%s",
+			 *text           ? text
+			 : err == -EPIPE ? "the worker has ended"
+					 : strerror(-err));
+	return err;
 }
 
 void run_details_cut(run_detail_vec *details, size_t n)

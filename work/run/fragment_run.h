@@ -41,12 +41,13 @@ typedef VEC(struct run_detail) run_detail_vec;
  * @question: what is asked for
  * @run:  NULL before the first call, which starts the worker; not one that answers fragments
  * @ret:  details are appended, the innermost first
+ * @diag: set after an error
  *
  * 0 or a negative errno, as fragment_run(). -ENODATA: the image has none.
  */
 int fragment_run_details(const struct converter *converter, const struct convert_request *request,
 			 const struct detail_question *question, struct fragment_run **run,
-			 run_detail_vec *ret);
+			 run_detail_vec *ret, struct gsym_diag *diag);
 
 /* Frees all but the first @n of @details. */
 void run_details_cut(run_detail_vec *details, size_t n);
