@@ -28,34 +28,45 @@ struct enclosing_range {
 	uint32_t index;
 };
 
-struct enclosing_index {
-	VEC(struct enclosing_range) ranges;
-};
-
 struct open_function {
 	uint64_t end;
 	uint32_t index;
 };
 
+/*
+ * One that is being built is in the list of its reader, too: who reads a mapping that is truncated is stopped
+ * by a jump out of here, and what it has allocated is freed with the reader.
+ */
+struct enclosing_index {
+	struct enclosing_index *next;
+	atomic_bool is_ready;
+	atomic_bool is_free; /* there was no memory to complete it: the next one who needs it takes it */
+	VEC(struct enclosing_range) ranges;
+	VEC(struct open_function) stack; /* while it is built */
+};
+
 struct enclosing_builder {
 	const struct gsym_reader *reader;
 	struct enclosing_index *index;
-	VEC(struct open_function) stack;
 	size_t pushed;
 };
 
 void enclosing_index_free(struct enclosing_index *index)
 {
-	if (!index)
-		return;
-	vec_free(&index->ranges);
-	free(index);
+	while (index) {
+		struct enclosing_index *next = index->next;
+		vec_free(&index->ranges);
+		vec_free(&index->stack);
+		free(index);
+		index = next;
+	}
 }
 
 /* From @off on the top of the stack answers. */
 static int emit_range(struct enclosing_builder *b, uint64_t off)
 {
-	struct enclosing_range s = {off, b->stack.n ? b->stack.v[b->stack.n - 1].index : NO_FUNCTION};
+	struct enclosing_range s = {off, b->index->stack.n ? b->index->stack.v[b->index->stack.n - 1].index
+							   : NO_FUNCTION};
 	size_t n = b->index->ranges.n;
 	invariant(!n || b->index->ranges.v[n - 1].off <= off); /* enclosing_find() searches them */
 	if (!n || b->index->ranges.v[n - 1].off != off)
@@ -67,8 +78,8 @@ static int emit_range(struct enclosing_builder *b, uint64_t off)
 /* Pops the functions that end at or before @off. */
 static int close_until(struct enclosing_builder *b, uint64_t off)
 {
-	while (b->stack.n && b->stack.v[b->stack.n - 1].end <= off) {
-		uint64_t end = b->stack.v[--b->stack.n].end;
+	while (b->index->stack.n && b->index->stack.v[b->index->stack.n - 1].end <= off) {
+		uint64_t end = b->index->stack.v[--b->index->stack.n].end;
 		if (emit_range(b, end))
 			return -ENOMEM;
 	}
@@ -78,11 +89,11 @@ static int close_until(struct enclosing_builder *b, uint64_t off)
 static int push(struct enclosing_builder *b, uint64_t off, uint64_t end, uint32_t index)
 {
 	struct open_function function = {end, index};
-	while (b->stack.n && b->stack.v[b->stack.n - 1].end <= end)
-		b->stack.n--;
-	invariant(!b->stack.n || b->stack.v[b->stack.n - 1].end > end);
+	while (b->index->stack.n && b->index->stack.v[b->index->stack.n - 1].end <= end)
+		b->index->stack.n--;
+	invariant(!b->index->stack.n || b->index->stack.v[b->index->stack.n - 1].end > end);
 	b->pushed++;
-	return vec_push(&b->stack, function) ? -ENOMEM : emit_range(b, off);
+	return vec_push(&b->index->stack, function) ? -ENOMEM : emit_range(b, off);
 }
 
 /*
@@ -121,36 +132,53 @@ static int add_all(struct enclosing_builder *b)
 	return close_until(b, UINT64_MAX);
 }
 
-static struct enclosing_index *enclosing_index_new(const struct gsym_reader *reader)
+typedef _Atomic(struct enclosing_index *) index_list;
+
+static const struct enclosing_index *find_ready(const index_list *list)
 {
-	struct enclosing_builder b = {.reader = reader, .index = calloc(1, sizeof(struct enclosing_index))};
-	if (b.index && add_all(&b)) {
-		enclosing_index_free(b.index);
-		b.index = NULL;
-	}
-	vec_free(&b.stack);
-	return b.index;
+	const struct enclosing_index *i = atomic_load_explicit(list, memory_order_acquire);
+	while (i && !atomic_load_explicit(&i->is_ready, memory_order_acquire))
+		i = i->next;
+	return i;
+}
+
+/* One to build, which is in the list. NULL without memory. */
+static struct enclosing_index *take_draft(index_list *list)
+{
+	struct enclosing_index *i = atomic_load_explicit(list, memory_order_acquire);
+	while (i && !atomic_exchange(&i->is_free, false))
+		i = i->next;
+	if (i || !(i = calloc(1, sizeof(*i))))
+		return i;
+	i->next = atomic_load(list);
+	while (!atomic_compare_exchange_weak(list, &i->next, i))
+		;
+	return i;
 }
 
 /*
- * Built by the first caller. Several threads may build it at the same time: one publishes, the others free
- * theirs.
+ * Built by the first caller. Several threads may build it at the same time: one is kept, the others are
+ * emptied.
  */
 static const struct enclosing_index *get_index(const struct gsym_reader *reader)
 {
-	_Atomic(struct enclosing_index *) *slot =
-		(_Atomic(struct enclosing_index *) *)&reader
-			->enclosing; /* a cache: the only member, with names, that changes */
-	struct enclosing_index *there = atomic_load_explicit(slot, memory_order_acquire);
-	if (there)
-		return there;
-	struct enclosing_index *made = enclosing_index_new(reader);
-	if (!made)
-		return NULL;
-	if (atomic_compare_exchange_strong(slot, &there, made))
-		return made;
-	enclosing_index_free(made);
-	return there;
+	index_list *list =
+		(index_list *)&reader->enclosing; /* a cache: the only member, with names, that changes */
+	const struct enclosing_index *ready = find_ready(list);
+	struct enclosing_index *draft = ready ? NULL : take_draft(list);
+	if (!draft)
+		return ready;
+	struct enclosing_builder b = {.reader = reader, .index = draft};
+	int err = add_all(&b);
+	vec_free(&draft->stack);
+	ready = find_ready(list);
+	if (err || ready) {
+		vec_free(&draft->ranges);
+		atomic_store(&draft->is_free, true);
+		return ready;
+	}
+	atomic_store_explicit(&draft->is_ready, true, memory_order_release);
+	return draft;
 }
 
 int enclosing_find(const struct gsym_reader *reader, uint64_t off, uint32_t *ret)

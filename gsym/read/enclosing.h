@@ -13,7 +13,8 @@
 
 #include <stdatomic.h>
 
-void enclosing_index_free(struct enclosing_index *hosts);
+/* Frees the list of a reader, or NULL. */
+void enclosing_index_free(struct enclosing_index *first);
 
 /*
  * The innermost function that encloses @off (counted from the base address), starting before the entry

@@ -25,7 +25,7 @@ struct gsym_reader {
 	uint64_t records_base;    /* info offsets count from here */
 	uint64_t records_end;     /* and no record passes this */
 	_Atomic(struct enclosing_index *)
-		enclosing;                  /* made by the first lookup that needs it, see enclosing.h */
+		enclosing; /* a list; made by the first lookup that needs it, see enclosing.h */
 	_Atomic(struct name_table *) names; /* and by the first search for a name, see name_index.h */
 };
 
