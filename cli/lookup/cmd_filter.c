@@ -169,7 +169,7 @@ static int add_slide(const struct command *command, const char *text, const stru
 	return filter_add_module(filter, &module, slide, UINT64_MAX, 0, true) ? out_of_memory() : STATUS_OK;
 }
 
-/* Where the code of a program is that cannot move: @path is no such, or a file that others read, too. */
+/* Adds where the code of @path is, if that is a program that cannot move; other files are read elsewhere. */
 static int add_fixed(const char *path, struct filter *filter)
 {
 	struct filter_module module = {.is_kernel = false};

@@ -115,7 +115,7 @@ static const char *nearest_file(const struct stacks *s, const char *id, char ret
 	return name;
 }
 
-/* What the mount says of an id that it has not. False if it says nothing. */
+/* Reads what the mount says of an id that it lacks. False if it says nothing. */
 static bool ask_mount(const struct stacks *s, const char *id)
 {
 	char path[PATH_MAX], line[1024] = "";

@@ -35,7 +35,7 @@ struct image_details *image_details_new(const struct converter *converter,
 	return d;
 }
 
-/* Whether the details are lost through nobody's file, so that another run would have them. */
+/* Returns whether no file is to blame, so that another run would have the details. */
 static bool is_told(int err)
 {
 	switch (fault_of(err)) {

@@ -202,7 +202,7 @@ static int add_file(struct image_files *images, const char *path, struct gsym_di
 	return err;
 }
 
-/* Whether gsymfs is mounted there, as its file q tells. Prints errors and returns an enum command_status. */
+/* Checks by its file q that gsymfs is mounted there. Prints errors and returns an enum command_status. */
 static int check_mount(const char *mount)
 {
 	struct gsym_diag diag = {""};
@@ -449,7 +449,7 @@ static int choose_build(struct image_files *images, struct named_builds *builds,
 	return most == IMAGE_OTHER_RELEASE ? -ESTALE : n > 1 ? -ENOTUNIQ : 0;
 }
 
-/* What came of the same question before, or NULL: the file may be there by now. */
+/* Returns what came of the same question before, or NULL: the file may be there by now. */
 static struct asked_module *find_asked(const struct image_files *images, const struct filter_module *module)
 {
 	for (size_t i = 0; i < images->asked.n; i++) {
@@ -590,7 +590,7 @@ int images_find_for_filter(void *user, const struct filter_module *module, struc
 	return err ? err : fill_image(user, file, module->needs_shown, ret);
 }
 
-/* Whether the file's name is that of a module, perhaps with suffixes: "ext4.ko.debug". */
+/* Returns whether the file is named like a module, perhaps with suffixes: "ext4.ko.debug". */
 static bool is_ko(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strstr(slash ? slash : path, ".ko");

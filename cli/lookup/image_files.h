@@ -73,7 +73,7 @@ int images_find(struct image_files *images, const struct filter_module *module,
 bool images_tell_other(struct image_files *images, const struct filter_module *module,
 		       char ret[static FILTER_ID_SIZE]);
 
-/* Whether no file is called like the kernel, for which the only one stands in. */
+/* Returns whether no file is named like the kernel: the only one stands in for it. */
 bool images_lack_kernel(const struct image_files *images);
 
 /* The functions of struct filter_images, with @user a struct image_files. */

@@ -37,7 +37,7 @@ bool image_release_of(const char *path, char ret[static FILTER_RELEASE_SIZE])
 	return true;
 }
 
-/* Whether @text is the release, perhaps with suffixes such as ".debug.gsym". */
+/* Returns whether @text is the release, perhaps with suffixes such as ".debug.gsym". */
 static bool is_release(const char *text, const char *release)
 {
 	size_t size = strlen(release);

@@ -16,13 +16,13 @@
 			OPTION_FLAG(type, member)                                                    \
 	}
 
-/* Whether reasons are told. */
+/* Returns whether reasons are printed. */
 static inline bool tells_reasons(bool verbose)
 {
 	return verbose || isatty(STDERR_FILENO);
 }
 
-/* What was told of a module. Zero-initialise. */
+/* The reasons that a module's user has been told. Zero-initialise. */
 struct told_reasons {
 	unsigned kinds;    /* bits of enum reason */
 	unsigned examined; /* addresses */

@@ -86,7 +86,7 @@ static bool find_fetched(const struct object_file *object, char ret[PATH_MAX])
 	return debug_file_fetched(id, ret) && has_id_of(ret, object);
 }
 
-/* Whether the file at @path is what .gnu_debuglink of @object means, which has its name and its checksum. */
+/* Returns whether the file at @path has the name and checksum in .gnu_debuglink of @object. */
 static bool is_linked(const char *path, const struct object_file *object, uint32_t crc)
 {
 	struct object_file *other = NULL;

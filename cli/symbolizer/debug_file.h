@@ -10,10 +10,10 @@
 #include "cli/symbolizer/symbolizer_options.h"
 #include "convert/object/object_file.h"
 
-/* The debug file of the build id @id, hexadecimal in small letters, that elfutils' or LLVM's client has. */
+/* Finds the debug file of a build id, in small hexadecimal letters, that elfutils' or LLVM's client has. */
 bool debug_file_fetched(const char *id, char ret[PATH_MAX]);
 
-/* Whether the next is worth reading the object file at @path. */
+/* Returns whether debug_file_find() is worth reading the object file at @path for. */
 bool debug_file_may_be_elsewhere(const struct symbolizer_options *options, const char *path);
 
 /* Finds the file with the debug data of @object, opened as @path, if that has none; ids are compared. */

@@ -117,7 +117,7 @@ static int open_without_functions(struct symbol_module *module)
 	return err;
 }
 
-/* Whether LLVM's triples have an architecture of that name. */
+/* Returns whether LLVM's triples have an architecture of that name. */
 static bool is_arch(const char *name)
 {
 	static const char *const families[] = {

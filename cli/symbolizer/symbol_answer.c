@@ -53,7 +53,7 @@ static bool wants_outermost(const struct symbolizer_options *options)
 	return options->style >= ANSWER_LLVM && options->names == FUNCTION_NAMES_LINKAGE;
 }
 
-/* Whether the start of a frame is that of its symbol. */
+/* Returns whether a frame starts where its symbol does. */
 static bool starts_at_symbol(const struct symbol_answer *answer, size_t index)
 {
 	const struct symbolizer_options *options = answer->options;

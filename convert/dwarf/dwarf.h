@@ -474,7 +474,7 @@ struct line_row {
 	uint32_t line;
 };
 
-/* What only answers with columns have, see struct frame_detail. */
+/* Only answers with columns have these, see struct frame_detail. */
 struct line_column {
 	uint32_t column, discriminator;
 };

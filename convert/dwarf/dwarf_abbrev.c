@@ -135,7 +135,7 @@ static enum attr_slot slot_of_other_attr(uint64_t tag, uint64_t attr)
 	return SLOT_NONE;
 }
 
-/* Where a variable is, and where it is declared. */
+/* These tell where a variable is, and where it is declared. */
 static enum attr_slot slot_of_variable_attr(uint64_t attr)
 {
 	switch (attr) {

@@ -215,7 +215,7 @@ bool name_member_is_visible(const struct images *images, const struct name_membe
 
 enum { BUILDS_MAX = 64 }; /* of one name that are compared with a path */
 
-/* Whether by-path has the file as @path, which is from the root. */
+/* Returns whether by-path has the file as @path, which is from the root. */
 static bool is_file_at(const struct images *images, const struct path_file *file, const char *path)
 	REQUIRES(&images->lock)
 {
@@ -231,7 +231,7 @@ static bool is_file_at(const struct images *images, const struct path_file *file
 	return dir && end == path;
 }
 
-/* Whether @caller may know of the member as @path. */
+/* Returns whether @caller may know of the member as @path. */
 static bool is_member_at(const struct images *images, const struct name_member *member,
 			 const struct caller *caller, const char *path) REQUIRES(&images->lock)
 {

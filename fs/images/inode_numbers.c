@@ -205,7 +205,7 @@ uint32_t link_generation(const struct images *images, uint64_t ino)
 
 /* ---- Links ---- */
 
-/* What a link says: how many directories up, the id of an image, and NULL or a directory in that. */
+/* The text of a link: how many directories up, the id of an image, and NULL or a directory in that. */
 struct link_target {
 	unsigned up;
 	const struct image *image;

@@ -128,7 +128,7 @@ static inline uint32_t ino_b(uint64_t ino)
 	return ino & ((1U << 30) - 1);
 }
 
-/* What a link to an image, or to a directory below it that has another meaning for addresses, says. */
+/* The text of a link to an image, or to a directory below it in which addresses mean something else. */
 struct alias {
 	unsigned up;     /* how many directories it is below the root */
 	unsigned inside; /* the index of the directory in named_contexts[] plus one; 0: the image itself */

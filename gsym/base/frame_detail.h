@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What GSYM does not hold of a frame. */
+/* A frame's properties that GSYM does not hold. */
 struct frame_detail {
 	uint32_t line; /* belongs to the frame only if that has the same */
 	uint32_t column, discriminator;

@@ -530,7 +530,7 @@ static bool is_next(struct text_scan line, const char *text, size_t size)
 	return scan_bytes(&line, text, size) && (line.at == line.end || !is_word(*line.at));
 }
 
-/* Whether the line, of this frame alone, names a function itself. */
+/* Returns whether the line, of this frame alone, names a function itself. */
 static bool names_function(const struct frame_output *p)
 {
 	struct log_claim claim;

@@ -141,7 +141,7 @@ void log_line_record(struct text_buf *out, const struct resolved_line *line,
 
 /* ---- Stacks ---- */
 
-/* What the number counts from, of a module with an id; NULL: that is nothing to look up. */
+/* Names what the number of a module with an id counts from; NULL: it cannot be looked up. */
 static const char *space_of(const struct log_frame *frame)
 {
 	switch ((enum frame_space)frame->space) {

@@ -120,8 +120,8 @@ static bool scan_address(const char *line, struct text_scan *s, uint64_t *ret)
 /* ---- Frames ---- */
 
 /*
- * Whether the address at @at, before @s, is of a frame whatever its value: after a number, a name or an '@',
- * or with nothing else in the line.
+ * Returns whether the address at @at, before @s, is of a frame whatever its value: after a number, a name or
+ * an '@', or with nothing else in the line.
  */
 static bool is_of_frame(struct text_scan line, const char *at, struct text_scan s)
 {
@@ -149,8 +149,8 @@ static bool locate_address(const struct log_context *context, uint64_t address, 
 }
 
 /*
- * Whether an address without a placeholder is nothing but one of code: numbered, or called so, and nothing
- * after it but the file, "in ./example" or "[node]".
+ * Returns whether an address without a placeholder can only be one of code: it is numbered, or called so, and
+ * nothing follows it but the file, "in ./example" or "[node]".
  */
 static bool is_bare_frame(struct text_scan line, const char *from, struct text_scan after, uint64_t address)
 {

@@ -118,7 +118,7 @@ static const struct {
 	{'`', after_backtick, ARRAY_SIZE(after_backtick)},
 };
 
-/* What the fields of a template stand for. */
+/* A template's fields stand for these. */
 struct match {
 	const char *line, *end; /* @end: of what was matched */
 	struct text_scan module, symbol;
@@ -251,7 +251,7 @@ static bool match_text_before(char field, const char *begin, const char *end, co
 	return false;
 }
 
-/* Whether the template [@begin, @end) matches what ends at @to. */
+/* Returns whether the template [@begin, @end) matches what ends at @to. */
 static bool match_before(const char *begin, const char *end, const char *to, struct match *m)
 {
 	while (to && end > begin) {
@@ -317,7 +317,7 @@ struct shape_site {
 	uint64_t number;
 };
 
-/* Whether the text next to the number is that of the template, up to the fields: most have another. */
+/* Returns whether the text next to the number is the template's, up to the fields: mostly it is not. */
 static bool may_match(const struct shape *shape, const struct shape_site *site)
 {
 	const char *at = site->after.at, *text = shape->after;

@@ -92,7 +92,7 @@ struct filter_images {
 	void *user;
 };
 
-/* What is written. */
+/* The form of the output. */
 enum filter_output {
 	FILTER_LOG,     /* the log */
 	FILTER_RECORDS, /* a JSON object for each frame, and for the text of each line between */

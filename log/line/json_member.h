@@ -12,7 +12,7 @@ struct json_member {
 /* Takes the next member from what is between the braces of an object. False after the last. */
 bool json_member_next(struct text_scan *s, struct json_member *ret);
 
-/* Whether the line is an object, or a member of one, as programs write that log in JSON. */
+/* Returns whether the line is an object, or a member of one, as programs write that log in JSON. */
 bool json_is_line(struct text_scan line);
 
 /*

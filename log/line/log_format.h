@@ -216,7 +216,7 @@ void module_set_name(struct filter_module *module, const char *from, const char 
 bool module_set(const struct log_context *context, const char *from, const char *to,
 		struct filter_module *module);
 
-/* Whether a byte may be of a module's name or path, if that has no blanks. */
+/* Returns whether a module's name or path without blanks may have the byte. */
 bool is_module_name(char c);
 
 /* The beginning of the module's name that ends at @to; @to if there is none. */

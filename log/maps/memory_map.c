@@ -295,7 +295,7 @@ static int fill_hole(struct memory_map *map, const struct map_line *line, uint32
 	return insert_range(map, &range);
 }
 
-/* Whether memory is without a file: of large pages that the C library maps there is a name. */
+/* Returns whether no file is mapped there: large pages of the C library have a name all the same. */
 static bool is_anonymous(struct text_scan path)
 {
 	return path.at == path.end || scan_lit(&path, "/anon_hugepage");

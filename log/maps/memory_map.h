@@ -51,7 +51,7 @@ struct mapped_module {
 	bool has_load;
 };
 
-/* Where the last mapping of a file ended, and anonymous code that follows it. */
+/* The end of the last mapping of a file, and the anonymous code that follows it. */
 struct map_hole {
 	uint64_t start, end; /* equal: no such code */
 	uint64_t offset;     /* in the file, of @start */

@@ -123,7 +123,7 @@ static bool is_set(const char *value)
 	return value && *value;
 }
 
-/* Whether there is what the process of the store reads keys from (http_secrets.h). */
+/* Returns whether the store's process will find keys where it reads them (http_secrets.h). */
 static bool has_s3_credentials(void)
 {
 	char path[PATH_MAX];

@@ -36,7 +36,7 @@ static const char *see_world(void)
 	return "caged";
 }
 
-/* As the real one: the size of the whole, of which @size bytes with the terminator are written. */
+/* Returns the size of the whole, as the real one does, and writes @size bytes of it with the terminator. */
 size_t swift_demangle_getDemangledName(const char *name, char *text, size_t size)
 {
 	const char *kind = strrchr(name, '_');

@@ -12,7 +12,7 @@ enum {
 	NAME_SIZE = 4096,   /* bytes of a stored name; the rest is cut off */
 };
 
-/* What an address is compared with. */
+/* An address is compared with these. */
 struct reasoning {
 	const struct gsym_reader *reader;
 	const struct handle *handle;

@@ -6,7 +6,7 @@
 
 #include "work/cache/handle.h"
 
-/* What reasons there are; people are told each once a module, however many addresses have it. */
+/* The reasons; people are told each once a module, however many addresses have it. */
 enum reason {
 	REASON_NONE,    /* the address has a function and a file */
 	REASON_BEFORE,  /* it is before the image */

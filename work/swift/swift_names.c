@@ -1,7 +1,7 @@
 /*
- * What time is spent on is a credit of milliseconds, which grows slowly. Names that take the library's usual
- * microseconds are free; others, deaths of the process, and waiting take from it, and none is asked while it
- * is used up. So it bounds what hostile names cost whichever way they do it.
+ * A credit of milliseconds, which grows slowly, bounds what hostile names cost whichever way they do it: slow
+ * names, deaths of the process and waiting take from it, and no name is asked for while it is used up. Names
+ * that take the library's usual microseconds are free.
  */
 #include "work/swift/swift_names.h"
 
@@ -137,7 +137,7 @@ static int64_t process_us(void)
 
 /* ---- Names ---- */
 
-/* As exchange(). */
+/* Sends a name and receives its text; returns what exchange() does. */
 static ssize_t ask(const char *name, size_t size, char *ret)
 {
 	const int64_t begin = monotonic_ms(), used = process_us();

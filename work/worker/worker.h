@@ -110,7 +110,7 @@ enum worker_type {
 	WORKER_DETAIL,   /* worker to client */
 };
 
-/* What a worker is to do with an object file. */
+/* A worker's task with an object file. */
 enum worker_purpose {
 	WORKER_WHOLE,     /* to convert it */
 	WORKER_FRAGMENTS, /* to convert what is asked for */

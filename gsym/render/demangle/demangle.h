@@ -55,7 +55,7 @@ static inline bool demangle_is_ocaml(const char *name)
 	       name[4] <= 'Z';
 }
 
-/* What names of Swift since version 4 begin with. */
+/* Names of Swift since version 4 begin with one of these. */
 static inline bool demangle_is_swift(const char *name)
 {
 	if (name[0] == '_' && name[1] == 'T')

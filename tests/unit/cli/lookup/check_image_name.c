@@ -83,7 +83,7 @@ static const struct {
 	{"/lib/modules/6.2", "6.2", "6.1", KERNEL, 3},
 	{"/my-modules/6.2/ext4.ko", "ext4", "6.1", KERNEL, 2},
 	{"/modules/x/ext4.ko", "ext4", "6.1", KERNEL, 2},
-	/* Where the module was. */
+	/* The module was there. */
 	{"/usr/bin/app", "/usr/bin/app", "", 0, 35},
 	{"/root/usr/bin/app", "/usr/bin/app", "", 0, 19},
 	{"/root/xusr/bin/app", "/usr/bin/app", "", 0, 3},

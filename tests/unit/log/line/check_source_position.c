@@ -60,7 +60,7 @@ static const struct {
 	{"[d:\\src\\a.exe @ 12]", false, false},
 	{" @ 12]", false, false},
 	{"a.exe @ 12] a.c:1", true, true},
-	/* As compilers of Microsoft. */
+	/* Compilers of Microsoft write these. */
 	{"d:\\src\\a.cpp(12)", true, true},
 	{"d:\\src\\a.cpp(12): app", true, false},
 	{"x(1) a.cpp(12)", true, true},

@@ -35,7 +35,7 @@ int __wrap_fstat64(int fd, struct stat *ret)
 	return -1;
 }
 
-/* Of what is tested only openat2() has no function in the C library. */
+/* The C library lacks a function for openat2() alone. */
 long __real_syscall(long number, int dir, const char *path, const struct open_how *how, size_t size);
 long __wrap_syscall(long number, int dir, const char *path, const struct open_how *how, size_t size);
 long __wrap_syscall(long number, int dir, const char *path, const struct open_how *how, size_t size)
@@ -115,7 +115,7 @@ TEST(target_of_a_link)
 	assert_int_equal(count_open_descriptors(), before);
 }
 
-/* What is opened there, or why nothing is: the inode, or a negative errno. */
+/* Closes what was opened, and returns its inode; or the negative errno. */
 static long long found(int fd)
 {
 	struct stat st;
@@ -126,7 +126,7 @@ static long long found(int fd)
 	return (long long)st.st_ino;
 }
 
-/* Where openat2(2) is refused every path leads to the same file, or the same error. */
+/* Every path leads to the same file or error where openat2(2) is refused. */
 TEST(refused)
 {
 	static const int refusals[] = {ENOSYS, EPERM};
