@@ -11,9 +11,8 @@ set -u
 if [ -f "$2" ]; then
 	image=$1/$(readelf -n -- "$2" | awk '/Build ID:/ { print $3; exit }')
 else
-	set -- "$1" "$2" "$1/by-name/$2"/*
-	[ $# = 3 ] || { echo "$0: several builds of $2: name one by its id or file" >&2; exit 1; }
-	image=$3
+	image=$1/by-name/$2
+	[ ! -d "$image" ] || [ -f "$image/status" ] || { echo "$0: several builds of $2: name one by its id or file" >&2; exit 1; }
 fi
 [ -f "$image/status" ] || { echo "$0: no image of $2 below $1" >&2; exit 1; }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "work/cache/context.h"
+#include "work/cache/image_id.h"
 #include "work/cache/notes.h"
 #include "cli/command/bundle.h"
 #include "cli/command/commands.h"
@@ -384,6 +385,13 @@ static void compare_sources(struct named_builds *builds, unsigned i)
 		fclose(status);
 }
 
+/* Returns whether an entry of by-name/NAME is an id; else it is what the only image has. */
+static bool is_id(const char *name)
+{
+	uint8_t id[IMAGE_ID_MAX];
+	return strlen(name) < FILTER_ID_SIZE && (id_parse(name, id) || strncmp(name, "xxh3-", 5) == 0);
+}
+
 /* Adds the images of a name. -ENOTUNIQ beyond BUILDS_MAX, or the error of reading the directory. */
 static int list_builds(struct named_builds *builds, const char *directory, int fit)
 {
@@ -396,7 +404,7 @@ static int list_builds(struct named_builds *builds, const char *directory, int f
 		unsigned i = 0;
 		while (i < builds->n && strcmp(builds->v[i].id, entry->d_name) != 0)
 			i++;
-		if (entry->d_name[0] == '.' || i < builds->n || strlen(entry->d_name) >= FILTER_ID_SIZE)
+		if (!is_id(entry->d_name) || i < builds->n)
 			continue;
 		if (i == BUILDS_MAX) {
 			err = -ENOTUNIQ;

@@ -14,6 +14,7 @@
 #include "work/os/monotonic.h"
 #include "work/os/retry.h"
 #include "work/run/neighbour.h"
+#include "fs/images/basename.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/inode_numbers.h"
@@ -303,6 +304,19 @@ struct revision *images_current(struct images *images, uint64_t ino)
 {
 	struct revision *rev = images_revision(images, ino);
 	return rev && !revision_is_stale(rev) ? rev : NULL;
+}
+
+struct revision *images_only_revision(struct images *images, uint64_t ino, const struct caller *caller,
+				      bool listed)
+{
+	struct image *image;
+	mutex_lock(&images->lock);
+	const struct basename *name = basename_at(images, ino);
+	bool is_only = name && (!listed || basename_is_visible(images, name, caller, true)) &&
+		       images_find_only(images, name->name, caller, &image) == 0;
+	struct revision *rev = is_only ? image_revision(images, image) : NULL;
+	mutex_unlock(&images->lock);
+	return rev;
 }
 
 static void set_progress(void *user, unsigned percent)

@@ -9,6 +9,8 @@
 #include "fs/call/call.h"
 #include "fs/images/images.h"
 
+struct caller;
+
 /* For how long the kernel keeps the entry of an image's directory without asking again. */
 enum { IMAGE_ENTRY_MS = 100 };
 
@@ -50,6 +52,13 @@ struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&
 
 /* Likewise, but NULL for each stale one: for lookups and for directories that are opened. */
 struct revision *images_current(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
+
+/*
+ * Likewise, that of the only image that @caller may know of in the directory @ino of by-name; NULL if there
+ * is none, or several. @listed: only if a listing of the directory may tell @caller of it.
+ */
+struct revision *images_only_revision(struct images *images, uint64_t ino, const struct caller *caller,
+				      bool listed) EXCLUDES(&images->lock);
 
 /* That of its revision; one that is not made yet is cold. */
 enum revision_state image_state(const struct image *image);

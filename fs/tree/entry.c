@@ -133,6 +133,16 @@ struct fuse_entry_param entry_context(const struct tree *tree, const struct revi
 	return entry_make(tree, &st, rev->stamp, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 
+struct fuse_entry_param entry_context_link(const struct tree *tree, const struct revision *rev,
+					   unsigned index)
+{
+	mutex_lock(&tree->images->lock);
+	struct fuse_entry_param e =
+		entry_alias(tree, rev->image, (struct alias){.up = 2, .inside = index + 1});
+	mutex_unlock(&tree->images->lock);
+	return e;
+}
+
 struct fuse_entry_param entry_batch(const struct tree *tree, const struct revision *rev,
 				    const struct request *request)
 {

@@ -45,6 +45,10 @@ struct fuse_entry_param entry_build_id(const struct tree *tree, const char *digi
 struct fuse_entry_param entry_context(const struct tree *tree, const struct revision *rev,
 				      const struct context *context);
 
+/* In a directory of by-name, a link to the directory of named_contexts[@index]: that has one place only. */
+struct fuse_entry_param entry_context_link(const struct tree *tree, const struct revision *rev,
+					   unsigned index);
+
 /* q below an image, in no or a fixed context; NULL: of the root. */
 struct fuse_entry_param entry_batch(const struct tree *tree, const struct revision *rev,
 				    const struct request *request);

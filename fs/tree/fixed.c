@@ -360,9 +360,9 @@ static const struct fixed_node *rows(struct revision *dir)
 	return dir ? image_nodes : root_nodes;
 }
 
-size_t fixed_count(struct revision *dir)
+size_t fixed_count(bool in_image)
 {
-	return dir ? ARRAY_SIZE(image_nodes) : ARRAY_SIZE(root_nodes);
+	return in_image ? ARRAY_SIZE(image_nodes) : ARRAY_SIZE(root_nodes);
 }
 
 static struct fixed_place place_of(struct revision *dir, const struct fixed_node *node)
@@ -383,7 +383,7 @@ static bool find_ino(struct tree *tree, uint64_t ino, struct fixed_place *ret)
 	bool in_image = ino_kind(ino) == NODE_IMAGE_FILE;
 	struct revision *dir = in_image ? images_revision(tree->images, ino) : NULL;
 	uint64_t index = in_image ? ino_code(ino) : ino - INO_FIXED;
-	if ((in_image && !dir) || ino < INO_FIXED || index >= fixed_count(dir))
+	if ((in_image && !dir) || ino < INO_FIXED || index >= fixed_count(dir != NULL))
 		return false;
 	*ret = place_of(dir, &rows(dir)[index]);
 	return ret->ino == ino;
@@ -394,7 +394,7 @@ static bool find_ino(struct tree *tree, uint64_t ino, struct fixed_place *ret)
 const struct fixed_node *fixed_find(struct revision *dir, const char *name)
 {
 	const struct fixed_node *node = rows(dir);
-	for (size_t i = 0; i < fixed_count(dir); i++, node++)
+	for (size_t i = 0; i < fixed_count(dir != NULL); i++, node++)
 		if (node->name[0] == name[0] && strcmp(node->name, name) == 0) /* most names are numbers */
 			return node;
 	return NULL;
@@ -436,7 +436,7 @@ int fixed_itself(struct call *call, struct fuse_entry_param *ret)
 int fixed_list(struct tree *tree, struct revision *dir, size_t index, const char **ret_name,
 	       struct fuse_entry_param *ret)
 {
-	if (index >= fixed_count(dir))
+	if (index >= fixed_count(dir != NULL))
 		return -ERANGE;
 	const struct fixed_node *node = &rows(dir)[index];
 	const struct fixed_place at = place_of(dir, node);

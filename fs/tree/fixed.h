@@ -34,8 +34,8 @@ int fixed_itself(struct call *call, struct fuse_entry_param *ret);
 int fixed_list(struct tree *tree, struct revision *dir, size_t index, const char **ret_name,
 	       struct fuse_entry_param *ret);
 
-/* The number of fixed entries of a directory. */
-size_t fixed_count(struct revision *dir);
+/* The number of fixed entries of the directory of an image, or of the root. */
+size_t fixed_count(bool in_image);
 
 /* stat(2) of the fixed node @ino: 0, -ESTALE when there is none, -ENOMEM. @ret_timeout in seconds. */
 int fixed_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_timeout);

@@ -76,6 +76,14 @@ static void add_dots(struct listing *l, uint64_t off)
 		add(l, "..", &e, POSITION_DOT_DOT + 1);
 }
 
+/* Adds what an image has: in by-name for some users only, so that the kernel must not keep the name. */
+static bool add_of_image(struct listing *l, const char *name, struct fuse_entry_param *e, uint64_t next)
+{
+	if (ino_kind(l->ino) == NODE_NAME)
+		e->entry_timeout = 0;
+	return add(l, name, e, next);
+}
+
 /* ---- Directories ---- */
 
 /* Entries with fixed names, from position POSITION_FIRST. */
@@ -86,13 +94,13 @@ static void list_fixed(struct listing *l, struct revision *dir, uint64_t off)
 	size_t i = position_number(off, POSITION_FIRST);
 	for (int err; !l->full && (err = fixed_list(l->tree, dir, i, &name, &e)) != -ERANGE; i++)
 		if (!err)
-			add(l, name, &e, POSITION_FIRST + i + 1);
+			add_of_image(l, name, &e, POSITION_FIRST + i + 1);
 }
 
 static void list_root(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
-	const uint64_t first = POSITION_FIRST + fixed_count(NULL);
+	const uint64_t first = POSITION_FIRST + fixed_count(false);
 	list_fixed(l, NULL, off);
 	mutex_lock(&images->lock);
 	struct image *image;
@@ -117,22 +125,6 @@ static void list_by_name(struct listing *l, uint64_t off)
 			continue;
 		struct fuse_entry_param e = entry_basename(l->tree, name);
 		add(l, name->name, &e, POSITION_FIRST + i + 1);
-	}
-	mutex_unlock(&images->lock);
-}
-
-static void list_basename(struct listing *l, uint64_t off)
-{
-	struct images *images = l->tree->images;
-	mutex_lock(&images->lock);
-	const struct basename *name = basename_at(images, l->ino);
-	for (size_t i = 0; name && i < name->members.n && !l->full; i++) {
-		const struct name_member *m = name->members.v[i];
-		if (POSITION_FIRST + (uint64_t)m->position < off ||
-		    !name_member_is_visible(images, m, &l->caller, true))
-			continue;
-		struct fuse_entry_param e = entry_name_link(l->tree, m);
-		add(l, m->image->id, &e, POSITION_FIRST + (uint64_t)m->position + 1);
 	}
 	mutex_unlock(&images->lock);
 }
@@ -184,19 +176,52 @@ static void list_path_fat(struct listing *l, uint64_t off)
 	mutex_unlock(&images->lock);
 }
 
+/* What an image has, from position POSITION_FIRST. In by-name directories are links. */
+static void list_content(struct listing *l, struct revision *rev, uint64_t off)
+{
+	const uint64_t first = POSITION_FIRST + fixed_count(true);
+	const bool in_name = ino_kind(l->ino) == NODE_NAME;
+	list_fixed(l, rev, off);
+	for (unsigned i = position_number(off, first); i < NAMED_CONTEXTS && !l->full; i++) {
+		struct fuse_entry_param e = in_name ? entry_context_link(l->tree, rev, i)
+						    : entry_context(l->tree, rev, &named_contexts[i].context);
+		add_of_image(l, named_contexts[i].name, &e, first + i + 1);
+	}
+}
+
 static void list_image(struct listing *l, uint64_t off)
 {
 	struct revision *rev = images_revision(l->tree->images, l->ino);
-	if (!rev) {
+	if (rev)
+		list_content(l, rev, off);
+	else
 		l->err = off <= POSITION_FIRST ? -ESTALE : 0;
-		return;
+}
+
+static void list_members(struct listing *l, uint64_t off)
+{
+	struct images *images = l->tree->images;
+	const uint64_t first = POSITION_FIRST + fixed_count(true) + NAMED_CONTEXTS;
+	mutex_lock(&images->lock);
+	const struct basename *name = basename_at(images, l->ino);
+	for (size_t i = 0; name && i < name->members.n && !l->full; i++) {
+		const struct name_member *m = name->members.v[i];
+		if (first + m->position < off || !name_member_is_visible(images, m, &l->caller, true))
+			continue;
+		struct fuse_entry_param e = entry_name_link(l->tree, m);
+		add(l, m->image->id, &e, first + m->position + 1);
 	}
-	const uint64_t first = POSITION_FIRST + fixed_count(rev);
-	list_fixed(l, rev, off);
-	for (uint64_t i = off < first ? 0 : off - first; i < NAMED_CONTEXTS && !l->full; i++) {
-		struct fuse_entry_param e = entry_context(l->tree, rev, &named_contexts[i].context);
-		add(l, named_contexts[i].name, &e, first + i + 1);
-	}
+	mutex_unlock(&images->lock);
+}
+
+/* The images of a name, after what the image has if it is the only one. */
+static void list_basename(struct listing *l, uint64_t off)
+{
+	struct revision *only = images_only_revision(l->tree->images, l->ino, &l->caller, true);
+	if (only)
+		list_content(l, only, off);
+	if (!l->full)
+		list_members(l, off);
 }
 
 /* ---- All of it ---- */

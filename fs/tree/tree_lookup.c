@@ -267,40 +267,11 @@ static int in_context(struct call *call, struct revision *rev, const struct cont
 	return err;
 }
 
-/* The image of by-name/<basename>, if it is the only one that the caller may know of. */
-static int find_only(struct call *call, struct revision **ret)
-{
-	struct images *images = tree_of(call)->images;
-	struct caller caller = caller_of(call->req);
-	struct image *image;
-	mutex_lock(&images->lock);
-	const struct basename *name = basename_at(images, call->ino);
-	int err = name ? images_find_only(images, name->name, &caller, &image) : -ENOENT;
-	if (!err) {
-		*ret = image_revision(images, image);
-		err = *ret ? 0 : -ENOMEM;
-	}
-	mutex_unlock(&images->lock);
-	caller_deinit(&caller);
-	return err == -ENOTUNIQ ? -ENOENT : err;
-}
-
 static int in_revision(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
 {
 	const struct context none = {0};
 	const struct fixed_node *node = fixed_find(rev, call->name);
 	return node ? fixed_lookup(call, rev, node, ret) : in_context(call, rev, &none, ret);
-}
-
-/* A link to the directory @inside, named_contexts[] plus one: a directory has one place only. */
-static int context_link(struct call *call, const struct revision *rev, unsigned inside,
-			struct fuse_entry_param *ret)
-{
-	struct images *images = tree_of(call)->images;
-	mutex_lock(&images->lock);
-	*ret = entry_alias(tree_of(call), rev->image, (struct alias){.up = 2, .inside = inside});
-	mutex_unlock(&images->lock);
-	return 0;
 }
 
 /*
@@ -309,14 +280,21 @@ static int context_link(struct call *call, const struct revision *rev, unsigned 
  */
 static int in_name(struct call *call, struct fuse_entry_param *ret)
 {
-	struct revision *rev;
 	unsigned inside = NAMED_CONTEXTS;
 	int err = in_names(call, ret);
-	if (err || ret->ino || find_only(call, &rev))
+	if (err || ret->ino)
+		return err;
+	struct caller caller = caller_of(call->req);
+	struct revision *rev = images_only_revision(tree_of(call)->images, call->ino, &caller, false);
+	caller_deinit(&caller);
+	if (!rev)
 		return err;
 	while (inside && strcmp(named_contexts[inside - 1].name, call->name) != 0)
 		inside--;
-	err = inside ? context_link(call, rev, inside, ret) : in_revision(call, rev, ret);
+	if (inside)
+		*ret = entry_context_link(tree_of(call), rev, inside - 1);
+	else
+		err = in_revision(call, rev, ret);
 	if (!err)
 		ret->entry_timeout = 0;
 	return hide(err, ret);

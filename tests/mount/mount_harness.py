@@ -391,6 +391,12 @@ class MountTest(unittest.TestCase):
         """The images there are."""
         return {n for n in os.listdir(mnt or self.mnt) if n not in NO_IMAGES}
 
+    def builds(self, name, mnt=None):
+        """The ids that by-name has for a file name, sorted; none if it lacks the name."""
+        directory = os.path.join(mnt or self.mnt, "by-name", name)
+        listed = os.listdir(directory) if os.path.isdir(directory) else []
+        return sorted(id for id in listed if re.fullmatch("xxh3-[0-9a-f]+|([0-9a-f]{2})+", id))
+
     def functions(self, path, stubs=False):
         """(start, end, name) of each function of an object file, as gsym dumps its conversion. Without @stubs
         not of linkage tables, whose names llvm-addr2line does not know."""

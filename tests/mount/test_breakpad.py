@@ -115,7 +115,7 @@ class BreakpadTest(MountTest):
         self.assertNotIn(self.cut(), listed)
         self.assertLeads(self.debug_id, self.id)
         self.assertLeads(self.cut(), self.id)
-        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "sample.sym")), [self.id])
+        self.assertEqual(self.builds("sample.sym"), [self.id])
 
     def assertAlone(self):
         self.assertIn(self.cut(), os.listdir(self.mnt))
@@ -244,7 +244,7 @@ class BreakpadTest(MountTest):
         self.add_file("windows.sym", data=("MODULE windows x86_64 %s shop.pdb\nINFO CODE_ID 5F0A1B2C9000 C:\\bin\\shop.exe\n"
                                            "FUNC 10 10 0 buy\n" % digits).encode())
         self.mount().wait_scanned()
-        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "sample")), [self.id])
+        self.assertEqual(self.builds("sample"), [self.id])
         self.assertEqual(self.read("by-name", "shop.exe", "0x10"), "buy at ??:0\n")
         self.assertEqual(self.read("by-name", "shop.exe", "status"), self.read("by-name", "windows.sym", "status"))
 
@@ -253,7 +253,7 @@ class BreakpadTest(MountTest):
         run("strip", self.binary)
         os.symlink(os.path.relpath(path, self.source), os.path.join(self.source, "linked.sym"))
         self.mount().wait_scanned()
-        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "linked.sym")), [self.id])
+        self.assertEqual(self.builds("linked.sym"), [self.id])
 
     def test_mach_o_of_that_uuid(self):
         code = 0x100000000 + min(macho_sample.LINES)

@@ -137,19 +137,20 @@ TREE = [
     ("cat %s/lines.tsv | head -n 2" % T, "0x1000\t16\t/src/b.h\t1\n0x1010\t8\t/src/b.h\t2\n"),
     ("cat %s/files.tsv" % T, "0\t??\n1\t/src/a.c\n2\t/src/b.h\n"),
     # The only image of a name, without its id.
-    ("cmp by-name/names.sym/0x2010 %s/0x2010 && cut -f1 by-name/names.sym/2010.tsv && ls by-name/names.sym" % N, "0x2010\n%s\n" % N),
+    ("cmp by-name/names.sym/0x2010 %s/0x2010 && cut -f1 by-name/names.sym/2010.tsv " % N, "0x2010\n"),
+    ("(ls %s; ls by-name/names.sym) | sort | uniq -u" % N, N + "\n"),
     ("readlink by-name/app.sym/%s by-path/dir/macho" % T, "../../%s\n../../%s\n" % (T, M)),
     ("ls by-name", "app\napp.sym\ndamaged\nfat\nfolded\nlong\nmacho\nnames\nnames.sym\none\nsample\nsplit\nsplit.debug\ntwo\nwithout\n"),
     ("ls -F by-path", "damaged@\ndir/\nfolded@\nlong@\none@\nsample@\nsplit@\ntwo@\nwithout@\n"),
     ("cat by-path/dir/macho/%s" % AT, MAIN),
     ("ls by-path/dir/fat; readlink by-path/dir/fat/*", "%s\n%s\n../../../%s\n../../../%s\n" % (FAT[1][1], FAT[0][1], FAT[1][1], FAT[0][1])),
     ("cat %s/%s %s/0x1008" % (FAT[0][1], AT, FAT[1][1]), MAIN * 2),
-    ("readlink by-name/split/* by-name/split.debug/*", "../../{p}\n" * 2),  # one image, DWARF from the one, code from the other
+    ("readlink by-name/split/{p} by-name/split.debug/{p}", "../../{p}\n" * 2),  # one image, DWARF from the one, code from the other
     ("cat {p}/sym/geo::point::norm | tail -n 1; cat {p}/off/$(printf 0x%x {o}) | tail -n 1",
      re.compile(r"((?: \(inlined by\) )?geo::point::norm\(\) const at /.*/sample\.cpp:\d+\n)\1")),
     ("grep -E '^gsymfs_(build_info|images.*ready)' metrics", re.compile('gsymfs_build_info{mount="[^"]+",version="[0-9.]+"} 1\n' 'gsymfs_images{mount="[^"]+",state="ready"} \\d+\n')),
     ("grep -c '^# TYPE gsymfs_' metrics; tail -c 1 metrics | od -An -c", re.compile("\\d\\d\n +\\\\n\n")),
-    ("ls -d %s/%s.debug && ls %s/%s" % (M[:2], M[2:], "by-name", "macho"), "%s/%s.debug\n%s\n" % (M[:2], M[2:], M)),
+    ("ls -d %s/%s.debug by-name/macho/%s" % (M[:2], M[2:], M), "%s/%s.debug\nby-name/macho/%s\n" % (M[:2], M[2:], M)),
 ]
 
 IDS = [

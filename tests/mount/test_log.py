@@ -115,7 +115,7 @@ class LogTest(MountTest):
         self.assertEqual(found(another, "--by-name"), another)
         os.mkdir(os.path.join(self.source, "older"))
         self.compile("sample", where=os.path.join(self.source, "older"), flags=("-DOLDER", "-O1"))
-        mount_harness.wait_until(lambda: len(os.listdir(os.path.join(self.mnt, "by-name", "sample"))) == 2, "a second sample")
+        mount_harness.wait_until(lambda: len(self.builds("sample")) == 2, "a second sample")
         self.assertEqual(found(text, "--by-name"), text)
         with self.log() as log:
             self.assertEqual(log.ask(text + unwound + fault), text + unwound + fault)

@@ -82,7 +82,7 @@ class KernelTest(MountTest):
 
     def check(self, path):
         """Start, middle and last byte of functions answer as they do without a mount."""
-        [id] = os.listdir(os.path.join(self.mnt, "by-name", os.path.basename(path)))
+        [id] = self.builds(os.path.basename(path))
         out = os.path.join(self.dir, "alone.gsym")
         run(GSYM, "convert", "--quiet", path, "-o", out)
         found = self.functions(path)

@@ -143,7 +143,7 @@ class OtherIdsTest(MountTest):
             file.write(pclntab.program(pclntab.sample()))
         daemon = self.mount()
         daemon.wait_scanned()
-        id, = (name for name in os.listdir(os.path.join(self.mnt, "by-name", "stripped")))
+        id, = self.builds("stripped")
         self.assertEqual(self.status(id)["debug"], "go")
         self.assertIn(" at ", self.read(id, hex(pclntab.TEXT)))
         daemon.stop()

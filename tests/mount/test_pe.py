@@ -44,7 +44,7 @@ class PeTest(MountTest):
         self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, id, hex(made.base + 0xfff)))
         for name in (id.upper() + "1", id + "1f", str(GUID), str(GUID).upper(), id[:8]):
             self.assertEqual(os.readlink(os.path.join(self.mnt, name)), id, name)
-        self.assertIn(id, os.listdir(os.path.join(self.mnt, "by-name", "x.exe")))
+        self.assertIn(id, self.builds("x.exe"))
 
     def test_logs(self):
         """Reports of Windows name a module without its ending."""
@@ -64,7 +64,7 @@ class PeTest(MountTest):
         self.add_file("go.exe", data=self.program(code=code, dwarf=False, symbols=False).file())
         self.add_file("c.exe", data=self.program(guid=uuid.UUID(int=1), dwarf=False, symbols=False).file())
         self.mount().wait_scanned()
-        found = {name: self.status(os.listdir(os.path.join(self.mnt, "by-name", name))[0])["debug"] for name in ("go.exe", "c.exe")}
+        found = {name: self.status(self.builds(name)[0])["debug"] for name in ("go.exe", "c.exe")}
         self.assertEqual(found, {"go.exe": "go", "c.exe": "none"})
 
     def test_go_build_id(self):

@@ -226,7 +226,7 @@ class ReadTest(MountTest):
         ids = {"sample": {self.id, mount_harness.build_id(other)}, "other": {mount_harness.build_id(other)},
                "a-link": {mount_harness.build_id(other)}}
         top = os.path.join(self.mnt, "by-name")
-        self.assertEqual({n: set(os.listdir(os.path.join(top, n))) for n in os.listdir(top)}, ids)
+        self.assertEqual({n: set(self.builds(n)) for n in os.listdir(top)}, ids)
         for id in ids["sample"]:
             self.assertEqual(os.readlink(os.path.join(top, "sample", id)), "../../" + id)
         self.assertErrno(errno.ENOENT, os.lstat, os.path.join(top, "other", self.id))
@@ -240,11 +240,29 @@ class ReadTest(MountTest):
         self.assertIn("geo", mount_harness.contents(path).decode())
         os.mkdir(os.path.join(self.source, "below"))
         os.rename(self.compile("other"), os.path.join(self.source, "below", "sample"))
-        wait_until(lambda: len(os.listdir(os.path.dirname(path))) == 2, "the second image of that name")
+        wait_until(lambda: len(self.builds("sample")) == 2, "the second image of that name")
         self.assertErrno(errno.ENOENT, os.stat, path)
         os.unlink(os.path.join(self.source, "below", "sample"))
-        wait_until(lambda: len(os.listdir(os.path.dirname(path))) == 1, "the name to be of one image again")
+        wait_until(lambda: len(self.builds("sample")) == 1, "the name to be of one image again")
         self.assertIn("geo", mount_harness.contents(path).decode())
+
+    def test_listing_by_name(self):
+        """All that the image has and its id, where one build has the name; else the ids alone."""
+        os.mkdir(os.path.join(self.source, "below"))
+        self.mount().wait_scanned()
+        directory = os.path.join(self.mnt, "by-name", "sample")
+        self.read(self.id, "functions.tsv")
+        listed = os.listdir(directory)
+        self.assertEqual(sorted(listed), sorted(os.listdir(os.path.join(self.mnt, self.id)) + [self.id]))
+        for name in listed:
+            here, there = os.path.join(directory, name), os.path.join(self.mnt, "" if name == self.id else self.id, name)
+            self.assertTrue(os.path.samefile(here, there), name)
+            self.assertEqual(os.path.islink(here), os.path.isdir(there), name)
+        self.assertIn("geo", self.read("by-name", "sample", "ra", hex(self.address_of("norm") + 1)))
+        os.rename(self.compile("other"), os.path.join(self.source, "below", "sample"))
+        wait_until(lambda: len(os.listdir(directory)) == 2, "the second image of that name")
+        self.assertEqual(sorted(os.listdir(directory)), self.builds("sample"))
+        self.assertErrno(errno.ENOENT, os.stat, os.path.join(directory, "status"))
 
     def test_owner_mode_and_time(self):
         os.chmod(self.path, 0o4750)

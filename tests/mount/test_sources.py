@@ -150,7 +150,7 @@ class SourcesTest(MountTest):
         self.mount(source=self.both).wait_scanned()
         self.assertIn("sample.cpp", self.read(id, hex(address)))
         self.assertEqual(self.status(id)["binary"], path)
-        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "program")), [id])
+        self.assertEqual(self.builds("program"), [id])
 
     def test_links_between_sources(self):
         path = self.compile("real", where=self.second)
@@ -177,7 +177,7 @@ class SourcesTest(MountTest):
             daemon = self.mount(source=self.both, env=environment)
             daemon.wait_scanned()
             self.assertIn("sample.cpp", self.read(id, hex(address)))
-            self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name", "link")), [id])
+            self.assertEqual(self.builds("link"), [id])
             self.assertIn("openat2_refused\t%s\n" % text, self.read("status"))
             self.assertEqual(daemon.log().count("openat2(2) is refused: " + text), 1)
             daemon.stop()

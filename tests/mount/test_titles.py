@@ -42,12 +42,6 @@ class TitlesTest(MountTest):
     def names(self):
         return {name for name in os.listdir(os.path.join(self.mnt, "by-name")) if len(name) < 30}
 
-    def members(self, name):
-        try:
-            return os.listdir(os.path.join(self.mnt, "by-name", name))
-        except FileNotFoundError:
-            return []
-
     def test_names_that_files_tell(self):
         library = self.library()
         address = next(hex(start) for start, _, name in self.functions(library) if name.endswith("normEv"))
@@ -69,9 +63,9 @@ class TitlesTest(MountTest):
             daemon = self.mount()
             daemon.wait_scanned()
             self.assertEqual(self.names(), {"libsample.so.1", "tool-1.0", "libcached.so.2", "executable", "plain", "Sample"})
-            self.assertEqual(self.members("libsample.so.1"), [library])
-            self.assertEqual(self.members("tool-1.0"), [linked])
-            self.assertEqual(self.members("Sample"), [UUID.hex()])
+            self.assertEqual(self.builds("libsample.so.1"), [library])
+            self.assertEqual(self.builds("tool-1.0"), [linked])
+            self.assertEqual(self.builds("Sample"), [UUID.hex()])
             answer = self.read(library, address)
             self.assertIn("sample.cpp", answer)
             self.assertEqual(self.read("by-name", "libsample.so.1", address), answer)
@@ -91,21 +85,21 @@ class TitlesTest(MountTest):
         os.symlink("/usr/lib/nowhere", os.path.join(self.source, ".build-id", id[:2], "00" * 19))
         self.mount("rescan=1").wait_scanned()
         self.assertEqual(self.names(), {"some-tool"})
-        self.assertEqual(self.members("some-tool"), [id])
+        self.assertEqual(self.builds("some-tool"), [id])
         os.unlink(link)
         wait_until(lambda: not self.names(), "the name to go with its link")
         os.symlink("other-tool", link)
-        wait_until(lambda: self.members("other-tool") == [id], "the name of the new link")
+        wait_until(lambda: self.builds("other-tool") == [id], "the name of the new link")
 
     def test_a_name_goes_with_its_file(self):
         id = self.store(self.library())
         self.mount("rescan=0").wait_scanned()
-        self.assertEqual(self.members("libsample.so.1"), [id])
+        self.assertEqual(self.builds("libsample.so.1"), [id])
         shutil.rmtree(os.path.join(self.source, ".build-id"))
-        wait_until(lambda: not self.members("libsample.so.1"), "the name to go")
+        wait_until(lambda: not self.builds("libsample.so.1"), "the name to go")
         wait_until(lambda: not os.path.exists(os.path.join(self.mnt, "by-name", "libsample.so.1")), "the directory to go")
         again = self.store(self.library("libnew.so.5"))
-        wait_until(lambda: self.members("libnew.so.5") == [again], "the new file's name")
+        wait_until(lambda: self.builds("libnew.so.5") == [again], "the new file's name")
 
     def test_names_of_private_directories(self):
         if not mount_harness.is_root():
@@ -124,7 +118,7 @@ class TitlesTest(MountTest):
         first = self.store(self.library())
         second = self.store(self.library(flags=["-Wl,--build-id=0x" + "7b" * 20]))
         self.mount().wait_scanned()
-        self.assertEqual(set(self.members("libsample.so.1")), {first, second})
+        self.assertEqual(set(self.builds("libsample.so.1")), {first, second})
         self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, "by-name", "libsample.so.1", "0x1170"))
 
     def test_compressed_files(self):
@@ -139,8 +133,8 @@ class TitlesTest(MountTest):
                 file.write(pack(data))
             daemon = self.mount()
             daemon.wait_scanned()
-            id, = self.members("some-module.ko" + ending)
-            self.assertEqual(self.members("some-module.ko"), [id])
+            id, = self.builds("some-module.ko" + ending)
+            self.assertEqual(self.builds("some-module.ko"), [id])
             self.assertIn("sample.cpp", self.read("by-name", "some-module.ko", hex(start)))
             done = run(GSYM, "filter", "--mount=" + self.mnt, "--by-name", input=log)
             self.assertIn(b"sample.cpp", done.stdout)
