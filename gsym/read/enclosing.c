@@ -11,6 +11,7 @@
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 #include "gsym/base/vec.h"
+#include "gsym/read/built_index.h"
 
 #include <errno.h>
 
@@ -33,14 +34,8 @@ struct open_function {
 	uint32_t index;
 };
 
-/*
- * One that is being built is in the list of its reader, too: who reads a mapping that is truncated is stopped
- * by a jump out of here, and what it has allocated is freed with the reader.
- */
 struct enclosing_index {
-	struct enclosing_index *next;
-	atomic_bool is_ready;
-	atomic_bool is_free; /* there was no memory to complete it: the next one who needs it takes it */
+	struct built_index built;
 	VEC(struct enclosing_range) ranges;
 	VEC(struct open_function) stack; /* while it is built */
 };
@@ -51,15 +46,11 @@ struct enclosing_builder {
 	size_t pushed;
 };
 
-void enclosing_index_free(struct enclosing_index *index)
+static void clear(struct built_index *built)
 {
-	while (index) {
-		struct enclosing_index *next = index->next;
-		vec_free(&index->ranges);
-		vec_free(&index->stack);
-		free(index);
-		index = next;
-	}
+	struct enclosing_index *index = (struct enclosing_index *)built;
+	vec_free(&index->ranges);
+	vec_free(&index->stack);
 }
 
 /* From @off on the top of the stack answers. */
@@ -132,58 +123,18 @@ static int add_all(struct enclosing_builder *b)
 	return close_until(b, UINT64_MAX);
 }
 
-typedef _Atomic(struct enclosing_index *) index_list;
-
-static const struct enclosing_index *find_ready(const index_list *list)
+static int build(struct built_index *built, const struct gsym_reader *reader)
 {
-	const struct enclosing_index *i = atomic_load_explicit(list, memory_order_acquire);
-	while (i && !atomic_load_explicit(&i->is_ready, memory_order_acquire))
-		i = i->next;
-	return i;
-}
-
-/* One to build, which is in the list. NULL without memory. */
-static struct enclosing_index *take_draft(index_list *list)
-{
-	struct enclosing_index *i = atomic_load_explicit(list, memory_order_acquire);
-	while (i && !atomic_exchange(&i->is_free, false))
-		i = i->next;
-	if (i || !(i = calloc(1, sizeof(*i))))
-		return i;
-	i->next = atomic_load(list);
-	while (!atomic_compare_exchange_weak(list, &i->next, i))
-		;
-	return i;
-}
-
-/*
- * Built by the first caller. Several threads may build it at the same time: one is kept, the others are
- * emptied.
- */
-static const struct enclosing_index *get_index(const struct gsym_reader *reader)
-{
-	index_list *list =
-		(index_list *)&reader->enclosing; /* a cache: the only member, with names, that changes */
-	const struct enclosing_index *ready = find_ready(list);
-	struct enclosing_index *draft = ready ? NULL : take_draft(list);
-	if (!draft)
-		return ready;
-	struct enclosing_builder b = {.reader = reader, .index = draft};
+	struct enclosing_builder b = {.reader = reader, .index = (struct enclosing_index *)built};
 	int err = add_all(&b);
-	vec_free(&draft->stack);
-	ready = find_ready(list);
-	if (err || ready) {
-		vec_free(&draft->ranges);
-		atomic_store(&draft->is_free, true);
-		return ready;
-	}
-	atomic_store_explicit(&draft->is_ready, true, memory_order_release);
-	return draft;
+	vec_free(&b.index->stack);
+	return err;
 }
 
 int enclosing_find(const struct gsym_reader *reader, uint64_t off, uint32_t *ret)
 {
-	const struct enclosing_index *index = get_index(reader);
+	const struct enclosing_index *index = (const struct enclosing_index *)built_index_get(
+		reader, &reader->enclosing, sizeof(*index), build, clear);
 	if (!index)
 		return -ENOMEM;
 	size_t low = PARTITION_POINT(0, index->ranges.n, mid, index->ranges.v[mid].off <= off);

@@ -11,11 +11,6 @@
 
 #include "gsym/read/reader.h"
 
-#include <stdatomic.h>
-
-/* Frees the list of a reader, or NULL. */
-void enclosing_index_free(struct enclosing_index *first);
-
 /*
  * The innermost function that encloses @off (counted from the base address), starting before the entry
  * that the address table gives: 0 and its index, -ENOENT when there is none, -ENOMEM. Thread-safe.

@@ -8,8 +8,8 @@
 
 #include "gsym/base/invariant.h"
 #include "gsym/codec/record.h"
+#include "gsym/read/built_index.h"
 
-#include <stdatomic.h>
 #include <xxhash.h>
 
 enum {
@@ -20,19 +20,34 @@ enum {
 	NO_INDEX = UINT32_MAX,
 };
 
+struct name_entry {
+	uint32_t hash;
+	uint32_t index;
+};
+
 struct name_table {
+	struct built_index built;
 	uint64_t secret;
 	unsigned shift;  /* hash >> shift is the bucket */
 	size_t *buckets; /* where each begins in entries, and the end */
 	struct name_entry *entries;
+	VEC(struct name_entry) found; /* while it is built */
 };
+
+static void clear(struct built_index *built)
+{
+	struct name_table *table = (struct name_table *)built;
+	free(table->buckets);
+	free(table->entries);
+	table->buckets = NULL;
+	table->entries = NULL;
+	vec_free(&table->found);
+}
 
 void name_table_free(struct name_table *table)
 {
-	if (!table)
-		return;
-	free(table->buckets);
-	free(table->entries);
+	if (table)
+		clear(&table->built);
 	free(table);
 }
 
@@ -58,10 +73,10 @@ static int add_name(struct name_builder *b, uint64_t strp, uint32_t index)
 	const char *name = gsym_reader_string(b->reader, strp);
 	uint32_t hashes[NAME_HASHES_MAX];
 	unsigned n = name ? b->hashes(b->user, name, b->table->secret, hashes) : 0;
-	if (vec_reserve(&b->found, n))
+	if (vec_reserve(&b->table->found, n))
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++)
-		b->found.v[b->found.n++] = (struct name_entry){hashes[i], index};
+		b->table->found.v[b->table->found.n++] = (struct name_entry){hashes[i], index};
 	return 0;
 }
 
@@ -114,15 +129,15 @@ static int add_all(struct name_builder *b)
 }
 
 /* Sorts what was found by bucket. */
-static int sort(struct name_table *names, const struct name_builder *b)
+static int sort(struct name_table *names)
 {
-	size_t n = b->found.n, count = (size_t)1 << (32 - names->shift), sum = 0;
+	size_t n = names->found.n, count = (size_t)1 << (32 - names->shift), sum = 0;
 	names->buckets = calloc(count + 1, sizeof(*names->buckets));
 	names->entries = malloc((n ? n : 1) * sizeof(*names->entries));
 	if (!names->buckets || !names->entries)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		names->buckets[b->found.v[i].hash >> names->shift]++;
+		names->buckets[names->found.v[i].hash >> names->shift]++;
 	for (size_t i = 0; i <= count; i++) {
 		size_t here = names->buckets[i];
 		names->buckets[i] = sum;
@@ -131,69 +146,54 @@ static int sort(struct name_table *names, const struct name_builder *b)
 	invariant(sum == n);
 	/* Filling moves each start to the end of its bucket, which is the start of the next. */
 	for (size_t i = 0; i < n; i++)
-		names->entries[names->buckets[b->found.v[i].hash >> names->shift]++] = b->found.v[i];
+		names->entries[names->buckets[names->found.v[i].hash >> names->shift]++] = names->found.v[i];
 	memmove(names->buckets + 1, names->buckets, count * sizeof(*names->buckets));
 	names->buckets[0] = 0;
+	vec_free(&names->found);
 	return 0;
 }
 
 int name_builder_run(struct name_builder *b)
 {
 	unsigned bits = 1;
-	b->table = calloc(1, sizeof(*b->table));
+	if (!b->table)
+		b->table = calloc(1, sizeof(*b->table));
 	if (!b->table)
 		return -ENOMEM;
+	b->table->built.clear = clear;
 	b->table->secret = (uintptr_t)b->table; /* unpredictable for the author of the file */
 	b->budget = b->reader->bytes.size / MERGED_SIZE_MIN;
 	if (!b->hashes)
 		b->hashes = hash_stored;
 	int err = add_all(b);
-	while (bits < BUCKET_BITS_MAX && (size_t)2 << bits <= b->found.n)
+	while (bits < BUCKET_BITS_MAX && (size_t)2 << bits <= b->table->found.n)
 		bits++;
 	b->table->shift = 32 - bits;
-	return err ? err : sort(b->table, b);
+	return err ? err : sort(b->table);
 }
 
 void name_builder_deinit(struct name_builder *b)
 {
-	vec_free(&b->found);
 	name_table_free(b->table);
 	b->table = NULL;
 }
 
 /* ---- The index of stored names ---- */
 
-static _Atomic(struct name_table *) *slot_of(const struct gsym_reader *reader)
-{
-	return (_Atomic(struct name_table *) *)&reader->names; /* a cache, as reader->enclosing */
-}
-
 bool name_index_is_made(const struct gsym_reader *reader)
 {
-	return atomic_load_explicit(slot_of(reader), memory_order_acquire);
+	return built_index_find(&reader->names);
 }
 
 void name_index_publish(const struct gsym_reader *reader, struct name_table *table)
 {
-	struct name_table *none = NULL;
-	if (!atomic_compare_exchange_strong(slot_of(reader), &none, table))
-		name_table_free(table);
+	built_index_add(&reader->names, &table->built);
 }
 
-/*
- * Built by the first caller. Several threads may build it at the same time: one publishes, the others free
- * theirs.
- */
-static const struct name_table *get_table(const struct gsym_reader *reader)
+static int build(struct built_index *built, const struct gsym_reader *reader)
 {
-	const struct name_table *there = atomic_load_explicit(slot_of(reader), memory_order_acquire);
-	if (there)
-		return there;
-	struct name_builder b = {.reader = reader};
-	if (!name_builder_run(&b))
-		name_index_publish(reader, TAKE(b.table));
-	name_builder_deinit(&b);
-	return atomic_load_explicit(slot_of(reader), memory_order_acquire);
+	struct name_builder b = {.reader = reader, .table = (struct name_table *)built};
+	return name_builder_run(&b);
 }
 
 static bool is_stored(const struct name_search *search, const char *stored)
@@ -204,7 +204,8 @@ static bool is_stored(const struct name_search *search, const char *stored)
 int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name,
 		      size_t size)
 {
-	const struct name_table *names = get_table(reader);
+	const struct name_table *names = (const struct name_table *)built_index_get(
+		reader, &reader->names, sizeof(*names), build, clear);
 	if (!names)
 		return -ENOMEM;
 	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .is_it = is_stored};

@@ -61,11 +61,6 @@ bool name_search_next(struct name_search *search, struct name_hit *ret);
 
 /* ---- Making tables ---- */
 
-struct name_entry {
-	uint32_t hash;
-	uint32_t index;
-};
-
 enum { NAME_HASHES_MAX = 3 };
 
 /*
@@ -79,8 +74,7 @@ struct name_builder {
 	 */
 	unsigned (*hashes)(void *user, const char *name, uint64_t secret, uint32_t ret[NAME_HASHES_MAX]);
 	void *user;
-	struct name_table *table;
-	VEC(struct name_entry) found;
+	struct name_table *table; /* NULL: it is allocated */
 	/* Names of merged functions that may still be added. Records of a damaged file can share them, or it
 	 * would hold. */
 	uint64_t budget;
@@ -101,10 +95,7 @@ uint32_t name_hash(const char *name, size_t size, uint64_t secret);
  */
 bool name_index_is_made(const struct gsym_reader *reader);
 
-/*
- * Takes ownership of @table, built of @reader with the default hash, and publishes it unless there is an
- * index already.
- */
+/* Takes ownership of @table, built of @reader with the default hash, and publishes it. */
 void name_index_publish(const struct gsym_reader *reader, struct name_table *table);
 
 #endif

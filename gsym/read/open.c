@@ -4,8 +4,7 @@
 #include "gsym/base/file_io.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
-#include "gsym/read/enclosing.h"
-#include "gsym/read/name_index.h"
+#include "gsym/read/built_index.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,8 +18,8 @@ void gsym_reader_close(struct gsym_reader *reader)
 		return;
 	if (reader->mapped)
 		munmap((void *)reader->bytes.data, reader->bytes.size);
-	enclosing_index_free(atomic_load(&reader->enclosing));
-	name_table_free(atomic_load(&reader->names));
+	built_index_free(&reader->enclosing);
+	built_index_free(&reader->names);
 	free(reader->name);
 	free(reader);
 }

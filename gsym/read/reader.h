@@ -9,8 +9,10 @@
 #include "gsym/gsym.h"
 #include "gsym/codec/record.h"
 
-struct enclosing_index;
-struct name_table;
+struct built_index;
+
+/* See built_index.h. */
+typedef _Atomic(struct built_index *) built_list;
 
 struct gsym_reader {
 	struct gsym_info info;
@@ -24,9 +26,8 @@ struct gsym_reader {
 	const char *strings;      /* ends with a NUL */
 	uint64_t records_base;    /* info offsets count from here */
 	uint64_t records_end;     /* and no record passes this */
-	_Atomic(struct enclosing_index *)
-		enclosing; /* a list; made by the first lookup that needs it, see enclosing.h */
-	_Atomic(struct name_table *) names; /* and by the first search for a name, see name_index.h */
+	built_list enclosing;     /* see enclosing.h */
+	built_list names;         /* see name_index.h */
 };
 
 /* Finds the tables of @reader->bytes and checks their bounds: tables.c. */

@@ -1,5 +1,6 @@
 /* Cache files as entries of a key: what is bound to the name, and what damage is found. */
 #include "work/cache/handle.h"
+#include "gsym/read/name_index.h"
 #include "work/cache/publish.h"
 #include "work/os/guard.h"
 #include "tests/lib/unit.h"
@@ -249,6 +250,23 @@ TEST(key_of_a_cut_entry)
 	assert_string_equal(key, KEY);
 	assert_int_equal(ftruncate(fileno(file), 0), 0);
 	assert_int_equal(handle_key(handle, key), -EFAULT);
+	handle_put(handle);
+	fclose(file);
+}
+
+static int search_name(void *arg)
+{
+	struct name_search search;
+	return name_search_begin(&search, arg, "function", 8);
+}
+
+/* What building the index of names has allocated is freed with the entry: the address sanitizer knows. */
+TEST(names_of_a_cut_entry)
+{
+	FILE *file = make(KEY, uuid, sizeof(uuid));
+	struct handle *handle = open_entry(file);
+	assert_int_equal(ftruncate(fileno(file), 0), 0);
+	assert_int_equal(handle_run(handle, search_name, handle->reader), -EFAULT);
 	handle_put(handle);
 	fclose(file);
 }
