@@ -135,7 +135,7 @@ static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 			hidden = fs->roots[i - 1].path;
 	if (hidden)
 		return diag_set(diag, -EINVAL,
-				"'%s' would be hidden by the mount at '%s': choose another mount point",
+				"%s: would be hidden by the mount at '%s': choose another mount point",
 				hidden, fs->mountpoint);
 	return 0;
 }

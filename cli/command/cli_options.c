@@ -40,7 +40,7 @@ int options_error(const struct command *command, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	say(stderr, "gsym %s: %s; try 'gsym %s --help'", command->name, text, command->name);
+	complain("%s; try 'gsym %s --help'", text, command->name);
 	return STATUS_USAGE;
 }
 
@@ -50,8 +50,8 @@ static int unknown_option(const struct command *command, const char *given)
 	option_suggest(&meant, rows_of(command), 0);
 	if (!meant.best)
 		return options_error(command, "option '%s': unknown", given);
-	say(stderr, "gsym %s: option '%s': unknown; did you mean '--%s'? 'gsym %s --help' lists all",
-	    command->name, given, meant.best, command->name);
+	complain("option '%s': unknown; did you mean '--%s'? 'gsym %s --help' lists all", given, meant.best,
+		 command->name);
 	return STATUS_USAGE;
 }
 
@@ -78,8 +78,8 @@ static int set_option(const struct command *command, const struct option_words *
 	if (err != -EDOM)
 		return err ? options_error(command, "option '--%s': %s", words->row->name, diag.text)
 			   : STATUS_OK;
-	say(stderr, "gsym %s: option '--%s': invalid value '%s'; allowed is %s", command->name,
-	    words->row->name, words->value, diag.text);
+	complain("option '--%s': invalid value '%s'; allowed is %s", words->row->name, words->value,
+		 diag.text);
 	return STATUS_USAGE;
 }
 
@@ -117,6 +117,7 @@ bool options_parse(const struct command *command, int *argc, char **argv, void *
 	struct option_words words = {.v = argv + 1, .n = (size_t)*argc - 1, .rows = rows_of(command)};
 	enum option_event event;
 	uint64_t given = 0;
+	message_speaker("gsym", command->name);
 	while ((event = option_next(&words)) == OPTION_GIVEN) {
 		*ret_status = STATUS_OK;
 		if (words.row->parse) {

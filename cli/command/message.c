@@ -9,20 +9,28 @@
 enum {
 	LINE_MAX_BYTES = 4096,
 	ESCAPED_MAX = 4, /* bytes for one that is escaped: "\xNN" */
-	PREFIX_MAX = 8,
+	SPEAKER_MAX = 64,
 };
 
-static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
+static char speaker[SPEAKER_MAX] = "gsym";
+
+void message_speaker(const char *program, const char *command)
+{
+	snprintf(speaker, sizeof(speaker), "%s%s%s", program, *command ? " " : "", command);
+}
+
+static void print_escaped(FILE *file, const char *program, const char *fmt, va_list args)
 	__attribute__((format(printf, 3, 0), nonnull));
 
-static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
+static void print_escaped(FILE *file, const char *program, const char *fmt, va_list args)
 {
-	char line[LINE_MAX_BYTES], escaped[PREFIX_MAX + ESCAPED_MAX * LINE_MAX_BYTES + 1];
+	char line[LINE_MAX_BYTES], escaped[ESCAPED_MAX * (SPEAKER_MAX + LINE_MAX_BYTES) + 1];
 	/* Allocates nothing: the message may be that there is no memory. */
 	struct text_buf text = {.v = escaped, .cap = sizeof(escaped)};
-	invariant(strlen(prefix) <= PREFIX_MAX);
 	vsnprintf(line, sizeof(line), fmt, args);
-	text_str(&text, prefix);
+	escape_str(&text, program, ESCAPE_TEXT);
+	if (*program)
+		text_lit(&text, ": ");
 	escape_str(&text, line, ESCAPE_TEXT);
 	text_char(&text, '\n');
 	fwrite(text.v, 1, text.n, file);
@@ -32,7 +40,7 @@ void complain(const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	print_escaped(stderr, "gsym: ", fmt, args);
+	print_escaped(stderr, speaker, fmt, args);
 	va_end(args);
 }
 

@@ -17,7 +17,13 @@ enum command_status {
 	STATUS_USAGE = 2,
 };
 
-/* Prints "gsym: " and the line. */
+/*
+ * Sets whom messages are from, "gsym" at first: @program, and its @command, which may be empty. Longer ones
+ * are cut.
+ */
+void message_speaker(const char *program, const char *command);
+
+/* Prints a line on standard error that begins with whom it is from: "gsym lookup: ". */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints one line to @file, escaped. */

@@ -503,7 +503,7 @@ static int run_convert(int argc, char **argv)
 	if (c.segments.size)
 		convert_for_segments(&c);
 	else if (out_file_replaces(c.input, c.output))
-		return options_error(&command_convert, "'%s': output would replace the input", c.input);
+		return options_error(&command_convert, "%s: output would replace the input", c.input);
 	return c.shared ? convert_into_store(&c) : convert_all(&c);
 }
 

@@ -96,7 +96,7 @@ static int run_transcode(int argc, char **argv)
 		return status;
 	t.input = argv[1];
 	if (out_file_replaces(t.input, t.output))
-		return options_error(&command_transcode, "'%s': output would replace the input", t.input);
+		return options_error(&command_transcode, "%s: output would replace the input", t.input);
 	int err = gsym_reader_open(t.input, &reader, &diag);
 	if (err)
 		return fail(t.input, err, &diag);

@@ -79,7 +79,7 @@ static bool is_gsym(const char *path)
 static void count_file(struct recursive_outcome *outcome, const struct recursive_child *child, int status)
 {
 	if (WIFSIGNALED(status))
-		complain("'%s': conversion ended by signal %d", child->input, WTERMSIG(status));
+		complain("%s: conversion ended by signal %d", child->input, WTERMSIG(status));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_OK)
 		outcome->converted++;
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == RECURSIVE_NOT_OBJECT)

@@ -24,9 +24,9 @@ static void print_warnings(FILE *file, const struct convert_summary *summary)
 		return;
 	say(file, "warnings of the input: %" PRIu64, count_warnings(summary));
 	for (size_t i = 0; i < summary->n_warnings; i++) {
-		const struct convert_warning *odd = &summary->warnings[i];
-		say(file, "  %s: %" PRIu64 "%s%s", odd->kind, odd->count, odd->first[0] ? ", first: " : "",
-		    odd->first);
+		const struct convert_warning *w = &summary->warnings[i];
+		say(file, "  %s: %" PRIu64 "%s%s; %s", w->kind, w->count, w->first[0] ? ", first: " : "",
+		    w->first, w->effect);
 	}
 }
 
@@ -81,9 +81,9 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 		    summary->functions_pdb, summary->modules);
 	if (summary->functions_go)
 		say(file, "functions: %" PRIu64 " more from Go's function table", summary->functions_go);
-	if (read >= summary->functions)
-		say(file, "written: %" PRIu64 ", %" PRIu64 " duplicates dropped", summary->functions,
-		    read - summary->functions);
+	if (read > summary->functions)
+		say(file, "written: %" PRIu64 "; the other %" PRIu64 " describe the same code",
+		    summary->functions, read - summary->functions);
 	else
 		say(file, "written: %" PRIu64, summary->functions);
 	print_warnings(file, summary);
@@ -115,7 +115,9 @@ static void append_json(struct text_buf *out, const struct convert_summary *summ
 		escape_str(out, summary->warnings[i].kind, ESCAPE_JSON);
 		text_lit(out, "\":{\"count\":");
 		text_dec(out, summary->warnings[i].count);
-		text_char(out, '}');
+		text_lit(out, ",\"effect\":\"");
+		escape_str(out, summary->warnings[i].effect, ESCAPE_JSON);
+		text_lit(out, "\"}");
 	}
 	text_lit(out, "},\"error-count\":");
 	text_dec(out, count_warnings(summary));

@@ -64,8 +64,8 @@ static void tell_why(void *user, uint64_t addr)
 	struct lookup_command *lookup = user;
 	if (!lookup->tells_why)
 		return;
-	tell_reason(&lookup->file->told, "gsym lookup", lookup->file->path, lookup->reader,
-		    lookup->file->image.handle, addr);
+	tell_reason(&lookup->file->told, lookup->file->path, lookup->reader, lookup->file->image.handle,
+		    addr);
 }
 
 static bool has_file(const struct gsym_answer *answer)
@@ -479,7 +479,7 @@ static int complain_of_name(struct lookup_command *lookup, const char *text,
 	nearest_names_append(&advice, &nearest);
 	text_char(&advice, 0);
 	if (!err && !advice.failed)
-		complain("'%s': no such function in '%s'%s", text, lookup->path, advice.v);
+		complain("%s: no function '%s'%s", lookup->path, text, advice.v);
 	err = advice.failed ? -ENOMEM : err;
 	nearest_names_deinit(&nearest);
 	text_deinit(&advice);
@@ -495,7 +495,7 @@ static int answer_symbol(struct lookup_command *lookup, const char *text, const 
 	if (n < 0)
 		fail(lookup->path, n, NULL);
 	else if (n && !named.printed)
-		complain("'%s': after the end of the function", text);
+		complain("%s: '%s' is after the end of the function", lookup->path, text);
 	lookup->incomplete |= n <= 0 || !named.printed;
 	return n ? 0 : complain_of_name(lookup, text, operand);
 }

@@ -177,8 +177,7 @@ static int tell_why(struct stacks *s, const struct entry *entry, uint64_t addr)
 		if (vec_push(&s->told, none))
 			return -ENOMEM;
 	const struct image_file *image = &s->images.list.v[entry->image];
-	tell_reason(&s->told.v[entry->image], "gsym stack", image->name, image->reader, image->object.handle,
-		    addr);
+	tell_reason(&s->told.v[entry->image], image->name, image->reader, image->object.handle, addr);
 	return 0;
 }
 

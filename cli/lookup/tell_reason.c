@@ -7,8 +7,8 @@
 /* Addresses of a module that are looked at: then other reasons than those that were told are not expected. */
 enum { EXAMINED_MAX = 10000 };
 
-void tell_reason(struct told_reasons *told, const char *program, const char *module,
-		 const struct gsym_reader *reader, const struct handle *handle, uint64_t addr)
+void tell_reason(struct told_reasons *told, const char *module, const struct gsym_reader *reader,
+		 const struct handle *handle, uint64_t addr)
 {
 	struct text_buf text = {0};
 	struct gsym_answer answer = {0};
@@ -19,7 +19,7 @@ void tell_reason(struct told_reasons *told, const char *program, const char *mod
 	bool is_news = reason != REASON_NONE && !(told->kinds & 1U << reason);
 	told->kinds |= 1U << reason;
 	if (is_news && !text.failed)
-		say(stderr, "%s: %s: 0x%" PRIx64 ": %.*s", program, module, addr, (int)text.n, text.v);
+		complain("%s: 0x%" PRIx64 ": %.*s", module, addr, (int)text.n, text.v);
 	gsym_answer_deinit(&answer);
 	text_deinit(&text);
 }

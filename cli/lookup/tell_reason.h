@@ -32,10 +32,10 @@ struct told_reasons {
  * Says why the link-time address @addr has no function, or no file and line, if that was not told.
  *
  * @told: of the module, kept by the caller
- * @program, @module: what the line begins with
+ * @module: what the line begins with
  * @reader, @handle: as for reason_append(); a NULL reader has no reasons
  */
-void tell_reason(struct told_reasons *told, const char *program, const char *module,
-		 const struct gsym_reader *reader, const struct handle *handle, uint64_t addr);
+void tell_reason(struct told_reasons *told, const char *module, const struct gsym_reader *reader,
+		 const struct handle *handle, uint64_t addr);
 
 #endif

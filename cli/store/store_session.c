@@ -32,7 +32,7 @@ char *session_address(const char *given)
 int session_open(struct store_session *session, const char *address, const struct session_options *options)
 {
 	struct gsym_diag diag = {""};
-	*session = (struct store_session){.log = {.most = LOG_LEVEL_WARNING, .program = "gsym"}};
+	*session = (struct store_session){.log = {.most = LOG_LEVEL_WARNING, .program = "gsym store"}};
 	int err = stop_signals_block(&session->signals);
 	if (err)
 		return fail(address, err, NULL);

@@ -64,8 +64,8 @@ static void tell_why(const struct symbolizer *symbolizer)
 	struct symbol_module *module = answer->module;
 	bool is_known = answer->frames.n && *answer->frames.v[0].base;
 	if (module && answer->query->kind == QUERY_CODE && !is_known)
-		tell_reason(&module->told, symbolizer->options.program, module->name, module->image.reader,
-			    module->image.handle, answer->link);
+		tell_reason(&module->told, module->name, module->image.reader, module->image.handle,
+			    answer->link);
 }
 
 static void print_answer(struct symbolizer *symbolizer)
@@ -279,6 +279,7 @@ int symbolizer_main(enum symbolizer_dialect dialect, int argc, char **argv)
 {
 	struct symbolizer symbolizer = {.options = {.program = argv[0], .dialect = dialect}};
 	struct word_list words = {0};
+	message_speaker(argv[0], "");
 	int err = words_add_text(&words, environment_of(dialect));
 	for (int i = 1; !err && i < argc; i++)
 		err = words_add(&words, argv[i]);

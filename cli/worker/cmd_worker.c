@@ -96,6 +96,7 @@ static int send_warnings(uint64_t serial, const struct convert_summary *s)
 	for (size_t i = 0; i < s->n_warnings && !err; i++) {
 		struct worker_warning m = {.head.serial = serial, .count = s->warnings[i].count};
 		snprintf(m.kind, sizeof(m.kind), "%s", s->warnings[i].kind);
+		snprintf(m.effect, sizeof(m.effect), "%s", s->warnings[i].effect);
 		snprintf(m.first, sizeof(m.first), "%s", s->warnings[i].first);
 		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_WARNING, -1);
 	}

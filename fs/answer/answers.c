@@ -53,5 +53,5 @@ void answers_report_corrupt(const struct answers *answers, struct revision *rev,
 	char path[PATH_MAX];
 	answers_path(answers, rev->source.path, path);
 	if (loud)
-		log_warning(answers->log, "'%s': %s", path, err == -EFAULT ? truncated : text);
+		log_warning(answers->log, "%s: %s", path, err == -EFAULT ? truncated : text);
 }

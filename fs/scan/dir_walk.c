@@ -86,7 +86,7 @@ static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
 	if (fault_of(err) == FAULT_ABSENT)
 		return;
-	log_warning(w->visitor->log, "scan: '%s%s': cannot stat: %s; skipped until the next scan",
+	log_warning(w->visitor->log, "scan: %s%s: cannot stat: %s; skipped until the next scan",
 		    log_slash(w->visitor->log), path, strerror(-err));
 	remember_trouble(w, err);
 }
@@ -96,7 +96,7 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	char path[PATH_MAX];
 	struct stat st;
 	if (join(path, from->path, name)) {
-		log_warning(w->visitor->log, "scan: '%s%s/%s': path too long; skipped",
+		log_warning(w->visitor->log, "scan: %s%s/%s: path too long; skipped",
 			    log_slash(w->visitor->log), from->path, name);
 		return 0;
 	}
@@ -117,7 +117,7 @@ static void note_trouble(struct walker *w, const char *path, int err)
 {
 	if (fault_of(err) == FAULT_ABSENT)
 		return;
-	log_warning(w->visitor->log, "scan: directory '%s%s': cannot read: %s; skipped",
+	log_warning(w->visitor->log, "scan: %s%s: cannot read the directory: %s; skipped",
 		    log_slash(w->visitor->log), path, strerror(-err));
 	if (fault_of(err) != FAULT_DENIED)
 		remember_trouble(w, err);

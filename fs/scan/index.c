@@ -575,10 +575,10 @@ void index_load(struct index *index, unsigned root, const struct cache *cache, c
 		index_merge(index, &part, root);
 	if (err == -EBADMSG)
 		log_warning(cache->log,
-			    "cache: '%s': corrupt or of another version; all files will be identified again",
+			    "cache: %s: corrupt or of another version; all files will be identified again",
 			    name);
 	else if (err)
-		log_warning(cache->log, "cache: '%s': cannot read: %s; all files will be identified again",
+		log_warning(cache->log, "cache: %s: cannot read: %s; all files will be identified again",
 			    name, strerror(-err));
 }
 

@@ -328,7 +328,7 @@ static struct answer take_file(struct remote *r, const char *id, const struct fe
 	identifier_stop(&identifier);
 	const struct image_identity *identity = err ? NULL : pick(&found, id);
 	if (!identity) {
-		log_warning(r->log, "debuginfod: '%s': %s", file->path,
+		log_warning(r->log, "debuginfod: %s: %s", file->path,
 			    err ? diag.text : "it has another build id");
 		return fault(-EIO);
 	}

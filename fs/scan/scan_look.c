@@ -181,7 +181,7 @@ int scan_look_root(struct sweep *s, const char *path, const struct walk_visitor 
 	leave(&look);
 	if (fd >= 0)
 		return err;
-	log_warning(s->scan->log, "scan: '/%s': cannot open: %s", path, strerror(-err));
+	log_warning(s->scan->log, "scan: /%s: cannot open: %s", path, strerror(-err));
 	return fault_of(err) == FAULT_NETWORK ? err : -EIO;
 }
 

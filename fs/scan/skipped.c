@@ -120,7 +120,7 @@ void skipped_tell(struct skipped *s, const char *path, const char *reason, const
 		return;
 	}
 	s->told++;
-	log_warning(s->log, "scan: '%s%s': %s; %s", log_slash(s->log), path, reason, use);
+	log_warning(s->log, "scan: %s%s: %s; %s", log_slash(s->log), path, reason, use);
 }
 
 void skipped_summarize(struct skipped *s)

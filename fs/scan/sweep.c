@@ -94,7 +94,7 @@ static void check_gsyms(struct sweep *s)
 		if (seen->met && !seen->fits)
 			log_warning(
 				s->scan->log,
-				"scan: '%s%s.gsym': its UUID is not the id of '%s%s'; converting the latter",
+				"scan: %s%s.gsym: its UUID is not the id of '%s%s'; converting the latter",
 				log_slash(s->scan->log), seen->program, log_slash(s->scan->log),
 				seen->program);
 		free(seen->program);
@@ -185,7 +185,7 @@ static int note_trouble(struct sweep *s, const char *path, int err, const struct
 	if (err == -ECHILD)
 		log_error(s->scan->log, "scan: %s", diag->text);
 	else if (err != -ECANCELED && err != -ENOENT)
-		log_warning(s->scan->log, "scan: '%s%s': %s; skipped until the next scan",
+		log_warning(s->scan->log, "scan: %s%s: %s; skipped until the next scan",
 			    log_slash(s->scan->log), path, diag->text);
 	if (!s->trouble && hides_images(err))
 		s->trouble = err;
@@ -241,7 +241,7 @@ static int hash_later(struct sweep *s, struct file_record *r, const char *path, 
 		s->trouble = s->trouble ? s->trouble : err;
 		return err;
 	}
-	log_info(s->scan->log, "scan: '%s%s': no build id or UUID; hashing %llu bytes for an id",
+	log_info(s->scan->log, "scan: %s%s: no build id or UUID; hashing %llu bytes for an id",
 		 log_slash(s->scan->log), path, (unsigned long long)to_hash);
 	return record(s, r, key, &none, RECORD_HASHING, "");
 }
@@ -692,7 +692,7 @@ int sweep_begin(struct sweep *s)
 	if (s->root >= 0)
 		return 0;
 	int err = -errno;
-	log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(-err));
+	log_warning(scan->log, "scan: %s: cannot open: %s", scan->source, strerror(-err));
 	return fault_of(err) == FAULT_NETWORK ? err : -EIO;
 }
 

@@ -71,19 +71,19 @@ int mountpoint_prepare(const char *path, const struct log *log, char **ret, stru
 	for (int i = 0; i < STACKED_MAX && is_dead(path); i++) {
 		int err = detach(path);
 		if (err)
-			return diag_set(diag, err, "'%s': cannot detach the mount of a daemon that died: %s",
+			return diag_set(diag, err, "%s: cannot detach the mount of a daemon that died: %s",
 					path, strerror(-err));
-		log_warning(log, "'%s': detached a mount whose daemon had died", path);
+		log_warning(log, "%s: detached a mount whose daemon had died", path);
 	}
 	if (stat(path, &st))
-		return diag_set(diag, -errno, "'%s': cannot mount there: %s", path, strerror(errno));
+		return diag_set(diag, -errno, "%s: cannot mount there: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return diag_set(diag, -ENOTDIR, "'%s': cannot mount there: not a directory", path);
+		return diag_set(diag, -ENOTDIR, "%s: cannot mount there: not a directory", path);
 	*ret = realpath(path, NULL);
 	if (!*ret)
-		return diag_set(diag, -errno, "'%s': cannot mount there: %s", path, strerror(errno));
+		return diag_set(diag, -errno, "%s: cannot mount there: %s", path, strerror(errno));
 	return is_mounted(*ret) ? diag_set(diag, -EBUSY,
-					   "'%s': gsymfs is mounted there already; unmount it first: "
+					   "%s: gsymfs is mounted there already; unmount it first: "
 					   "fusermount3 -u '%s'",
 					   path, *ret)
 				: 0;

@@ -33,20 +33,20 @@ struct store_trust {
 static int check_owner(const char *path, const struct stat *st, bool is_secret, struct gsym_diag *diag)
 {
 	if (!S_ISREG(st->st_mode))
-		return diag_set(diag, -EPERM, "'%s' is no regular file", path);
+		return diag_set(diag, -EPERM, "%s: is no regular file", path);
 	if (st->st_uid != geteuid() && st->st_uid != 0)
-		return diag_set(diag, -EPERM, "'%s' belongs to user %u, which is neither this one nor root",
+		return diag_set(diag, -EPERM, "%s: belongs to user %u, which is neither this one nor root",
 				path, (unsigned)st->st_uid);
 	if (st->st_mode & 022)
-		return diag_set(diag, -EPERM, "'%s' can be written by other users: chmod it to %s", path,
+		return diag_set(diag, -EPERM, "%s: can be written by other users: chmod it to %s", path,
 				is_secret ? "0600" : "0644");
 	if (is_secret && st->st_mode & 077)
 		return diag_set(diag, -EPERM,
-				"'%s' holds a secret and can be read by other users: chmod it "
+				"%s: holds a secret and can be read by other users: chmod it "
 				"to 0600",
 				path);
 	if (st->st_size > FILE_MAX)
-		return diag_set(diag, -EBADMSG, "'%s' is too large for a file of keys", path);
+		return diag_set(diag, -EBADMSG, "%s: is too large for a file of keys", path);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static int read_text(int fd, const char *path, bool is_secret, struct key_text *
 {
 	struct stat st;
 	if (fstat(fd, &st))
-		return diag_set(diag, -errno, "'%s': cannot stat: %s", path, strerror(errno));
+		return diag_set(diag, -errno, "%s: cannot stat: %s", path, strerror(errno));
 	int err = check_owner(path, &st, is_secret, diag);
 	if (err)
 		return err;
@@ -76,10 +76,10 @@ static int read_text(int fd, const char *path, bool is_secret, struct key_text *
 		return diag_set(diag, -ENOMEM, "no memory");
 	err = read_all(fd, ret->v, ret->n, 0);
 	if (err)
-		return diag_set(diag, err, "'%s': %s", path,
+		return diag_set(diag, err, "%s: %s", path,
 				err == -EBADMSG ? "was cut while it was read" : strerror(-err));
 	return strlen(ret->v) == ret->n ? 0
-					: diag_set(diag, -EBADMSG, "'%s' is no text: it holds a NUL", path);
+					: diag_set(diag, -EBADMSG, "%s: is no text: it holds a NUL", path);
 }
 
 /* To be freed in any case. */
@@ -89,7 +89,7 @@ static int open_text(const char *path, bool is_secret, struct key_text *ret, str
 		return diag_prefix(diag, -ELIBACC, "signatures need libsodium");
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return diag_set(diag, -errno, "'%s': cannot open: %s", path, strerror(errno));
+		return diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
 	int err = read_text(fd, path, is_secret, ret, diag);
 	close(fd);
 	return err;
@@ -133,10 +133,10 @@ static int read_keys(const char *path, bool is_secret, uint8_t key[static KEY_BY
 		const char *after = parse_key(at, prefix, read);
 		found |= after && !is_secret && memcmp(key, read, KEY_BYTES) == 0;
 		if (!after)
-			err = diag_set(diag, -EBADMSG, "'%s', line %u: no key of the form '%s BASE64'", path,
+			err = diag_set(diag, -EBADMSG, "%s: line %u: no key of the form '%s BASE64'", path,
 				       line, prefix);
 		else if (is_secret && (n || *after))
-			err = diag_set(diag, -EBADMSG, "'%s', line %u: more than the key that signs", path,
+			err = diag_set(diag, -EBADMSG, "%s: line %u: more than the key that signs", path,
 				       line);
 		else if (is_secret)
 			memcpy(key, read, KEY_BYTES);
@@ -144,7 +144,7 @@ static int read_keys(const char *path, bool is_secret, uint8_t key[static KEY_BY
 	}
 	explicit_bzero(read, sizeof(read));
 	if (!err && !n)
-		err = diag_set(diag, -EBADMSG, "'%s' holds no key", path);
+		err = diag_set(diag, -EBADMSG, "%s: holds no key", path);
 	return err ? err : found;
 }
 

@@ -393,7 +393,7 @@ static void adopt(struct convert_job *job, struct share_turn *turn)
 	int err = share_found_adopt(&turn->found, job);
 	out->adopted = !err;
 	if (err == -ESTALE) {
-		diag_set(&out->diag, err, "'%s' changed while it was converted", job->request->source.path);
+		diag_set(&out->diag, err, "%s: changed while it was converted", job->request->source.path);
 		job_fail(out, VERDICT_REPLACED, err);
 	} else if (cache_error_is_full(err)) {
 		cache_note_full(job->converter->cache, err);

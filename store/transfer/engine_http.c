@@ -418,7 +418,7 @@ static int set_bucket(struct http_store *engine, const char *address, struct gsy
 	snprintf(aws, sizeof(aws), "https://s3.%s.amazonaws.com", region);
 	const char *endpoint = variable ? variable : aws;
 	if (store_scheme_of(endpoint) != STORE_HTTP)
-		return diag_set(diag, -EINVAL, "'%s' is no address of the form https://HOST", endpoint);
+		return diag_set(diag, -EINVAL, "%s: is no address of the form https://HOST", endpoint);
 	int err = store_options_check(&(const struct store_options){.address = endpoint}, diag);
 	if (err)
 		return err;

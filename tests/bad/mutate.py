@@ -78,7 +78,7 @@ class Runner:
             return done.returncode, f"ended by signal {-done.returncode}"
         if done.returncode not in (0, 1):
             return done.returncode, f"exit status {done.returncode}: {words[:300]}"
-        if done.returncode == 1 and not any(f"gsym: {argument}" in words for argument in arguments):
+        if done.returncode == 1 and not any(f": {argument}" in words for argument in arguments):
             return 1, f"failed without a message about the file: {words[:300]}"
         control = CONTROL.search(done.stdout + done.stderr)
         if control:

@@ -282,7 +282,7 @@ class Front:
         out = named.group(1) if named else out
         arch = re.search(r"(?m)^input: .* \((\w+)\)$", text)
         counts = re.search(r"(?m)^functions: (\d+) from the DWARF of \d+ units, (\d+) from symbols$", text)
-        written = re.search(r"(?m)^written: (\d+)(?:, (\d+) duplicates dropped)?$", text)
+        written = re.search(r"(?m)^written: (\d+)(?:; the other (\d+) describe the same code)?$", text)
         print(f"Output file ({arch.group(1) if arch else '?'}): {out}")
         for what, option in (("stubs", "stubs-file"), ("table", "symtab-file")):
             if option in o:

@@ -52,7 +52,7 @@ def main():
             good = found.returncode == 0 and ("square" in found.stdout) == is_code
             print(f"{'ok' if good else 'not ok'}: {what}: {found.stdout!r} {found.stderr!r}")
             failures += not good
-        for n, expected in ((1, "explained"), (2, "gsym: core: File too large\n")):
+        for n, expected in ((1, "explained"), (2, "gsym filter: core: File too large\n")):
             core.write_bytes(c.core_file(PLAIN, [c.Segment(c.PT_NOTE, off=1 << 20, file_size=LARGE)] * n))
             with core.open("r+b") as file:
                 file.truncate((1 << 20) + LARGE)

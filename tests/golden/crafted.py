@@ -599,7 +599,7 @@ def section_past_the_end(b):
         else:
             _, told, status = b.run(b.gsym, "convert", "-o", "none.gsym", "in")
             at, end = struct.unpack_from("<Q", data, header + 24)[0], len(data)
-            b.expect("without functions", f"{status} {told}", "1 gsym: in: no function found: may be truncated: section 2 at offset "
+            b.expect("without functions", f"{status} {told}", "1 gsym convert: in: no function found: may be truncated: section 2 at offset "
                      f"{at:#x} to {at + 0x100000:#x}, end of file at {end:#x}: copy it again\n")
 
 
@@ -1020,7 +1020,7 @@ def symbols_of_another_architecture(b):
     b.build(symbols=symbols, machine=183, name="arm")
     for option in ("--symtab-file=arm", "--debug-file=arm"):
         _, told, status = b.run(b.gsym, "convert", "--quiet", option, "-o", "no.gsym", "in")
-        b.expect(option, f"{told}{status}", "gsym: in: arm: its architecture is aarch64, that of in is x86_64\n1")
+        b.expect(option, f"{told}{status}", "gsym convert: in: arm: its architecture is aarch64, that of in is x86_64\n1")
 
 
 @case
@@ -1130,7 +1130,7 @@ def alternate_files(b):
         b.build(more=uses_alternate(**{section: link}))
         told = b.convert("--debug-dir=debug", odd=() if found else ("function without a name", "name is in an alternate file that is not here"))
         b.expect(what, b.dump(), ('[0x1000 - 0x1010) "shared"\n' if found else "") + '[0x1100 - 0x1110) "own"')
-        b.expect(f"{what}: missing", "".join(re.findall(r"(?m)^.*missing.*\n(?:  .*\n)*", told)), missing)
+        b.expect(f"{what}: missing", "".join(re.findall(r"(?m)^missing.*\n(?:  .*\n)*", told)), missing)
         path.unlink()
     link = b"alt\0" + id
     missing = f"{MISSING}  alt\n"

@@ -81,7 +81,7 @@ SUMMARIES = (
 
 # Kernel frames in the log of a program, which is the only file.
 KERNEL = ("CPU: 0 PID: 1 Comm: cat Not tainted 5.10.0 #1", "            1025 Shape::move+0x5 (/opt/plain)", "  ffffffff81000015 vfs_read+0x15 ([kernel.kallsyms])")
-GIVE_KERNEL = "gsym: kernel: 1 frame not explained: give vmlinux of 5.10.0"
+GIVE_KERNEL = "gsym filter: kernel: 1 frame not explained: give vmlinux of 5.10.0"
 
 
 def lines_of(cell):
@@ -124,8 +124,8 @@ def main():
         print(f"{'ok' if GIVE_KERNEL in got else 'not ok'}: the kernel of a program's log: {got}")
         for lines, summary in SUMMARIES:
             got = images.tell(lines, "several")[1][0]
-            failed += got != f"gsym: {summary}"
-            print(f"{'ok' if got == f'gsym: {summary}' else 'not ok'}: {summary}: {got}")
+            failed += got != f"gsym filter: {summary}"
+            print(f"{'ok' if got == f'gsym filter: {summary}' else 'not ok'}: {summary}: {got}")
     return 1 if failed else 0
 
 

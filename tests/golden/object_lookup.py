@@ -219,7 +219,7 @@ class ObjectLookup(unittest.TestCase):
             done = subprocess.run([gsym, "filter", path], input=log.encode(), capture_output=True, cwd=self.dir,
                                   env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
             self.assertRegex(done.stdout.decode(), r"\(\) \[0x[0-9a-f]+\] main at .*a\.c:\d+\n")
-            self.assertEqual(done.stderr.decode(), "gsym: 1 of 1 frames explained\n")
+            self.assertEqual(done.stderr.decode(), "gsym filter: 1 of 1 frames explained\n")
         os.truncate(path, 100)
         done = subprocess.run([gsym, "filter", path], input=b"", capture_output=True, env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=False)
         self.assertEqual((done.returncode, done.stderr.decode().count("\n")), (1, 1), done.stderr)
@@ -261,18 +261,18 @@ class ObjectLookup(unittest.TestCase):
                               env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
         self.assertEqual(done.stdout.count(" f40 at "), 2, done.stdout)
         self.assertEqual(done.stderr.splitlines(), [
-            "gsym: 2 of 2 frames explained",
-            "gsym: 1 of them by an id and an offset in the file, as of BPF; read as link-time addresses they would be elsewhere",
-            "gsym: 1 of them by an id and a link-time address; read as offsets in the file they would be elsewhere"])
+            "gsym filter: 2 of 2 frames explained",
+            "gsym filter: 1 of them by an id and an offset in the file, as of BPF; read as link-time addresses they would be elsewhere",
+            "gsym filter: 1 of them by an id and a link-time address; read as offsets in the file they would be elsewhere"])
         base = min(int(n, 16) for n in re.findall(r"LOAD +0x\w+ (0x\w+)", must("readelf", "-lW", path)))
         nowhere = int(self.address(path, "f0"), 16) - addr + offset  # in no function but as an offset in the file
         log = f"{build_id}+{place - base:#x}\n{build_id}+{nowhere:#x}\nx {build_id} {nowhere:#x} y\n"
         done = subprocess.run([gsym, "filter", path], input=log, capture_output=True, text=True, cwd=self.dir,
                               env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
         self.assertEqual(done.stderr.splitlines(), [
-            "gsym: 1 of 3 frames explained",
-            "gsym: 1 of them by an id and an offset from the load address; read as offsets in the file they would be elsewhere",
-            f"gsym: {build_id}: 2 frames not explained: not in a function of the image; read as offsets in the file they would be in one"])
+            "gsym filter: 1 of 3 frames explained",
+            "gsym filter: 1 of them by an id and an offset from the load address; read as offsets in the file they would be elsewhere",
+            f"gsym filter: {build_id}: 2 frames not explained: not in a function of the image; read as offsets in the file they would be in one"])
 
     def test_no_object_file(self):
         for name, data, words in (("text", b"just words, and more than a few\n", "neither an object file nor a GSYM file"),
@@ -289,10 +289,10 @@ class ObjectLookup(unittest.TestCase):
                                   ("a.fat", b"\xca\xfe\xba\xbe\0\0\0\1" + bytes(99), "neither an object file nor a GSYM file"),
                                   ("cut.gsym", b"MYSG\1", "header at offset 0: the file ends at 0x5")):
             pathlib.Path(self.at(name)).write_bytes(data)
-            self.expect_refused(f"^gsym: .*/{name}: {words}$", self.at(name), "0")
+            self.expect_refused(f"^gsym lookup: .*/{name}: {words}$", self.at(name), "0")
             if "which is" in words:
                 done = subprocess.run([gsym, "convert", self.at(name), "-o", self.at("out")], capture_output=True, text=True, check=False)
-                self.assertEqual((done.returncode, done.stderr), (1, f"gsym: {self.at(name)}: {words}\n"))
+                self.assertEqual((done.returncode, done.stderr), (1, f"gsym convert: {self.at(name)}: {words}\n"))
         self.expect_refused("No such file", self.at("missing"), "0")
         self.expect_refused(": not a regular file$", self.dir, "0")
         self.assertFalse(os.path.exists(self.cache))

@@ -238,7 +238,7 @@ def damaged(directory):
                       ("its size", good[:-104] + (1 << 62).to_bytes(8, "little") + good[-96:])):
         path.write_bytes(bad)
         done = gsym("verify", store)
-        expect(f"verify with {what} damaged", done.returncode == 1 and f"gsym: {key}: " in done.stderr and "1 objects verified, 1 bad" in done.stdout,
+        expect(f"verify with {what} damaged", done.returncode == 1 and f"gsym store: {key}: " in done.stderr and "1 objects verified, 1 bad" in done.stdout,
                done)
         done = other.get(other.binary())
         expect(f"get with {what} damaged", done.returncode == 1 and not list(other.bin.glob("*.gsym")), done)
@@ -251,7 +251,7 @@ def damaged(directory):
     moved = key_of(host.put(second))
     shutil.copy(path, store / "gsymfs1" / moved[:2] / f"{moved}.gsym")
     done = gsym("verify", store)
-    expect("another's object", done.returncode == 1 and f"gsym: {moved}: the object of another key" in done.stderr and key not in done.stderr, done)
+    expect("another's object", done.returncode == 1 and f"gsym store: {moved}: the object of another key" in done.stderr and key not in done.stderr, done)
 
 
 def signed(directory):
@@ -273,7 +273,7 @@ def signed(directory):
         path.unlink()
     host.put(app)
     done = gsym("verify", trusted, store)
-    expect("unsigned", done.returncode == 1 and f"gsym: {key}: not signed" in done.stderr, done)
+    expect("unsigned", done.returncode == 1 and f"gsym store: {key}: not signed" in done.stderr, done)
     expect("unsigned, not demanded", gsym("verify", store).returncode == 0)
     for path in objects(store):
         path.unlink()
@@ -371,13 +371,13 @@ def list_and_verify(directory):
     expect("list", done.returncode == 0 and [row[:2] for row in rows] == [[key, "4096"] for key in keys], done)
     expect("ages", all(DAY <= int(row[2]) < DAY + 3600 for row in rows), rows)
     done = gsym("verify", store)
-    expect("verify", done.returncode == 1 and all(f"gsym: {key}: " in done.stderr for key in keys) and "2 objects verified, 2 bad" in done.stdout,
+    expect("verify", done.returncode == 1 and all(f"gsym store: {key}: " in done.stderr for key in keys) and "2 objects verified, 2 bad" in done.stdout,
            done)
     done = gsym("verify", store, keys[1])
     expect("verify one", done.returncode == 1 and keys[0] not in done.stderr and "1 objects verified, 1 bad" in done.stdout, done)
     missing = "0" * 64
     done = gsym("verify", store, missing)
-    expect("verify a missing one", done.returncode == 1 and f"gsym: {missing}: is not in the store" in done.stderr, done)
+    expect("verify a missing one", done.returncode == 1 and f"gsym store: {missing}: is not in the store" in done.stderr, done)
     for key in ("0" * 63, "0" * 65, "A" * 64, "../" + "0" * 61):
         done = gsym("verify", store, key)
         expect(f"verify {key}", done.returncode == 1 and "no key" in done.stderr and not done.stdout, done)
@@ -458,7 +458,7 @@ def no_server(directory):
     expect("its output", run("verify", host.bin / "app.gsym").returncode == 0)
     for bad in ("ftp://host/", "http://user:word@127.0.0.1/store", "s3://"):
         done = gsym("get", bad, host.bin / "app")
-        expect(bad, done.returncode == 1 and done.stderr.startswith("gsym: ") and "user:word" not in done.stderr, done)
+        expect(bad, done.returncode == 1 and done.stderr.startswith("gsym store: ") and "user:word" not in done.stderr, done)
 
 
 def usage(directory):

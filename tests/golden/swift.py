@@ -56,7 +56,7 @@ class SwiftTest(unittest.TestCase):
         self.assertEqual(self.run_gsym("lookup", "in.gsym", "main.3fooF() -> ()"), "main.3fooF() -> () at ??:0\n")
         self.assertEqual(self.run_gsym("-e", "in.gsym", "0x1000", program="gsym-symbolizer"), "main.3fooF() -> ()\n??:0:0\n\n")
         self.assertEqual(self.run_gsym("-Cfe", "in.gsym", "0x1000", program="gsym-addr2line"), "$s3fooF\n??:?\n")
-        self.assertEqual(self.run_gsym("filter", "in.gsym", input="at in.gsym+0x1000\n", said="gsym: 1 of 1 frames explained\n"),
+        self.assertEqual(self.run_gsym("filter", "in.gsym", input="at in.gsym+0x1000\n", said="gsym filter: 1 of 1 frames explained\n"),
                          "at in.gsym+0x1000 main.3fooF() -> ()\n")
 
     def test_absent(self):

@@ -133,7 +133,7 @@ class GsymTest(MountTest):
         daemon.wait_scanned()
         self.assertIn("geo::point::norm", self.read(self.id, self.address))
         self.assertIn("from_gsym", self.read(other, self.address))
-        self.assertIn("'sample.gsym': its UUID is not the id of 'sample'", daemon.log())
+        self.assertIn("sample.gsym: its UUID is not the id of 'sample'", daemon.log())
 
     def test_in_a_section(self):
         objcopy = tool("objcopy", "llvm-objcopy", "llvm-objcopy-22")

@@ -257,7 +257,7 @@ ERRORS = [
     ("tr , '\\n' < {d}/info.json | grep -c reason", "1\n"),
     ("cat {d}/0x1001 2>&1; grep conversions {d}/status", re.compile(".*Input/output error\nconversions\t1\n")),
     ("grep ^skipped %s/status; grep -o '\"skipped\":..[^]]*' %s/info.json" % (N, N),
-     re.compile("skipped\t1 record ignored: damaged \\(first: file\\+0x[0-9a-f]+\\)\n\"skipped\":.*damaged.*\n")),
+     re.compile("skipped\t1 record ignored: damaged \\(first: file\\+0x[0-9a-f]+\\): functions there may be missing or have no lines\n\"skipped\":.*damaged.*\n")),
     ("ls {d}; cat {d}/base/0x1000/0x1000 2>&1", re.compile("approximate\n(.*\n)+.*Input/output error\n")),
     (asked("q", ["{d} 1000", T + " 2000"]), UNKNOWN + "\nbare at ??:0\n\n"),
     ("echo x 2>&1 > %s/0x1010; touch %s/new 2>&1; rm %s/status 2>&1" % (T, T, T), READ_ONLY),

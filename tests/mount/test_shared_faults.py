@@ -158,7 +158,7 @@ class HostileTest(StoreTest):
                 wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
                 self.assertEqual((self.conversions(mnt), self.shares(mnt, "refused")), (1, 1))
                 self.assertEqual(self.daemons[-1].stop(), 0)
-                self.assertRegex(self.daemons[-1].log(), ": not checked: '%s'.*: mend trusted_keys" % other_public)
+                self.assertRegex(self.daemons[-1].log(), ": not checked: %s.*: mend trusted_keys" % other_public)
                 self.assertEqual(mount_harness.contents(path), data)
 
     def test_replayed(self):

@@ -45,7 +45,7 @@ class SourceTest(MountTest):
         reasons = {value.split(": ", 1)[1] for value in status["skipped_file"]}
         self.assertEqual(len(reasons), 1)
         self.assertIn("damaged", reasons.pop())
-        self.assertEqual(daemon.log().count("'d/a': damaged"), 1)
+        self.assertEqual(daemon.log().count("d/a: damaged"), 1)
         self.assertIn("skipped until it changes", daemon.log())
         self.assertEqual(len(self.read("status")), os.stat(os.path.join(self.mnt, "status")).st_size)
         # Another daemon knows the files from the index, and why they are skipped; the log has told of them.

@@ -124,7 +124,7 @@ class SourcesTest(MountTest):
         os.rename(self.first, away)
         wait_until(lambda: self.errno_of("00" * 20) == errno.EIO, "the scan that misses it")
         self.assertIn(id, self.ids())
-        self.assertRegex(daemon.log(), "scan: '.*': cannot open: No such file or directory")
+        self.assertRegex(daemon.log(), "scan: .*: cannot open: No such file or directory")
         self.assertNotIn("cannot read", daemon.log())
         os.rename(away, self.first)
         wait_until(lambda: self.errno_of("00" * 20) == errno.ENOENT, "a complete scan")
@@ -223,7 +223,7 @@ class SourcesTest(MountTest):
             file.write(b"\x7fELF" + bytes(100))
         daemon = self.mount(source=self.both)
         daemon.wait_scanned()
-        self.assertIn("scan: '%s': damaged" % path, daemon.log())
+        self.assertIn("scan: %s: damaged" % path, daemon.log())
 
     def refused(self, *operands):
         done = subprocess.run([GSYMFS, "-o", "worker=%s,cache=%s" % (GSYM, self.cache), *operands, self.mnt],

@@ -146,7 +146,7 @@ class WhyTest(SampleTest):
         done = subprocess.run([GSYM, "lookup", "--cache=" + self.cache, self.path, "geo::point::nrom"], capture_output=True, timeout=LIMIT,
                               check=False, text=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(done.stderr, "no such function in '%s'; the nearest (is|are) 'geo::point::norm'" % self.path)
+        self.assertRegex(done.stderr, "gsym lookup: %s: no function 'geo::point::nrom'; the nearest (is|are) 'geo::point::norm'" % self.path)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,10 @@ void note_warning(struct text_buf *notes, const struct worker_warning *m)
 		escape_str(notes, m->first, ESCAPE_TSV);
 		text_char(notes, ')');
 	}
+	if (m->effect[0]) {
+		text_lit(notes, ": ");
+		escape_str(notes, m->effect, ESCAPE_TSV);
+	}
 	text_char(notes, '\n');
 }
 

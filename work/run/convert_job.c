@@ -52,12 +52,12 @@ static int prepare_file(struct convert_job *job, const struct convert_input *inp
 	if (!err)
 		return 0;
 	if (err != -ESTALE && fault_of(err) != FAULT_ABSENT) {
-		diag_set(&out->diag, err, "'%s': cannot %s: %s", input->path, fd < 0 ? "open" : "stat",
+		diag_set(&out->diag, err, "%s: cannot %s: %s", input->path, fd < 0 ? "open" : "stat",
 			 strerror(-err));
 		job_fail(out, VERDICT_TRANSIENT, -EIO);
 		return -EIO;
 	}
-	diag_set(&out->diag, -ESTALE, "'%s' changed since it was scanned", input->path);
+	diag_set(&out->diag, -ESTALE, "%s: changed since it was scanned", input->path);
 	job_fail(out, VERDICT_REPLACED, -ESTALE);
 	return -ESTALE;
 }

@@ -168,14 +168,14 @@ static void publish(struct convert_job *job)
 /* The result, whatever it is, does not belong to the file that the key was computed from. */
 static void verdict_replaced(struct convert_job *job)
 {
-	diag_set(&job->out->diag, -ESTALE, "'%s' changed while it was converted", job->request->source.path);
+	diag_set(&job->out->diag, -ESTALE, "%s: changed while it was converted", job->request->source.path);
 	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
 }
 
 /* Whether it does is not known. */
 static void verdict_unchecked(struct convert_job *job, int err)
 {
-	diag_set(&job->out->diag, err, "'%s': cannot stat: %s", job->request->source.path, strerror(-err));
+	diag_set(&job->out->diag, err, "%s: cannot stat: %s", job->request->source.path, strerror(-err));
 	job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 }
 

@@ -130,7 +130,8 @@ struct convert_options {
 
 /* One kind of warning met in the input, for instance "unit skipped: unknown DWARF version". */
 struct convert_warning {
-	const char *kind; /* static text */
+	const char *kind;   /* static text */
+	const char *effect; /* what it means for answers, static text */
 	uint64_t count;
 	char first[160]; /* where it was met first: section and offset */
 };

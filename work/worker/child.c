@@ -233,7 +233,8 @@ static int await_ready(const struct child_order *order, struct child *child, str
 	if (got < 0 && got != -EPROTO)
 		return diag_set(diag, -ECHILD, "no answer from the worker '%s': %s", order->program,
 				strerror(-got));
-	return diag_set(diag, -ECHILD, "'%s' is not the gsym program of version %s: set -o worker=PATH",
+	return diag_set(diag, -ECHILD,
+			"the worker '%s' is not the gsym program of version %s: set -o worker=PATH",
 			order->program, GSYMFS_VERSION);
 }
 

@@ -183,6 +183,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_PROGRESS: return progress_valid(&msg->progress);
 	case WORKER_WARNING:
 		return terminated(msg->warning.kind, sizeof(msg->warning.kind)) &&
+		       terminated(msg->warning.effect, sizeof(msg->warning.effect)) &&
 		       terminated(msg->warning.first, sizeof(msg->warning.first));
 	case WORKER_DONE:
 		return terminated(msg->done.arch, sizeof(msg->done.arch)) &&

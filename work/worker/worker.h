@@ -211,6 +211,7 @@ struct worker_warning {
 	struct worker_header head;
 	uint64_t count;
 	char kind[160];
+	char effect[64];
 	char first[160];
 };
 

@@ -17,10 +17,10 @@ $ gsym convert -o out/e.gsym "$ELF" 2>&1 | grep -c '^input: \|^output: \|^functi
 4
 # A failure leaves what was there before.
 $ echo before > out/keep && gsym convert -o out/keep /etc/passwd
-gsym: /etc/passwd: not an object file
+gsym convert: /etc/passwd: not an object file
 [1]
 $ { printf '\177ELF\011'; head -c 59 /dev/zero; } > out/odd && gsym convert -o out/keep out/odd
-gsym: out/odd: damaged ELF header: unknown class, byte order or version, at offset 0x4
+gsym convert: out/odd: damaged ELF header: unknown class, byte order or version, at offset 0x4
 [1]
 $ rm out/odd
 $ cat out/keep
@@ -42,7 +42,7 @@ before
 $ gsym convert --quiet -o /proc/self/fd/1 "$ELF" > links/file && cmp links/file out/a.gsym
 $ sh -c 'exec >links/gone 3<links/gone; rm links/gone; gsym convert --quiet -o /dev/fd/1 "$ELF"; cat <&3 >&2' 2>&1 | cmp - out/a.gsym
 $ gsym convert --quiet -o /proc/self/fd/1 "$ELF" >&-
-gsym: /proc/self/fd/1: Is a directory
+gsym convert: /proc/self/fd/1: Is a directory
 [1]
 $ gsym convert --quiet --json-summary-file=/dev/stdout -o out/d.gsym "$ELF" | cut -c1-21
 {"error-categories":{
@@ -51,7 +51,7 @@ $ gsym convert -o links/quiet "$ELF" 2>&- && cmp links/quiet out/a.gsym
 $ gsym convert -o links/quiet --json-summary-file=/dev/stdout "$ELF" <&- >&- 2>&-; echo $?; cmp links/quiet out/a.gsym
 1
 $ rm links/quiet; gsym lookup out/a.gsym main >&-
-gsym: standard output: Bad file descriptor
+gsym lookup: standard output: Bad file descriptor
 [1]
 $ ls -F links
 file
@@ -59,15 +59,15 @@ link
 null
 stdout
 $ gsym convert missing
-gsym: missing: cannot open: No such file or directory
+gsym convert: missing: cannot open: No such file or directory
 [1]
 $ gsym convert -o nowhere/a.gsym "$ELF"
-gsym: nowhere/a.gsym: cannot create a temporary file for it: No such file or directory
+gsym convert: nowhere/a.gsym: cannot create a temporary file for it: No such file or directory
 [1]
 $ gsym convert --quiet --arch=vax -o out/f.gsym "$ELF" > /dev/null 2>&1
 [1]
 $ cp out/program out/self && ln out/self out/other && gsym convert -o out/other out/self
-gsym convert: 'out/self': output would replace the input; try 'gsym convert --help'
+gsym convert: out/self: output would replace the input; try 'gsym convert --help'
 [2]
 $ cmp out/self out/program
 # A device is written in place.
@@ -78,10 +78,10 @@ $ umask 027; gsym convert --quiet -o out/m.gsym "$ELF"; stat -c %a out/m.gsym
 640
 # Distributions compress kernel modules.
 $ printf '\375\067zXZ\000, and so on' > out/module.ko.xz && gsym convert out/module.ko.xz
-gsym: out/module.ko.xz: compressed with xz: damaged, or cut short
+gsym convert: out/module.ko.xz: compressed with xz: damaged, or cut short
 [1]
 $ printf '(\265/\375 and so on, long enough' > out/module.ko.zst && gsym convert out/module.ko.zst
-gsym: out/module.ko.zst: compressed with zstd: damaged, or cut short
+gsym convert: out/module.ko.zst: compressed with zstd: damaged, or cut short
 [1]
 # Files without lines, without inlined calls, and with names alone.
 $ gsym convert --quiet --no-lines -o out/n.gsym "$ELF" && gsym lookup out/n.gsym main && gsym statistics --json out/n.gsym | grep -o '"line_rows": 0'
@@ -98,8 +98,8 @@ gsym convert: option '--verify': conflicts with leaving out lines or inlined cal
 [2]
 # A whole directory: what is no object file is left alone, what is damaged fails alone.
 $ mkdir -p in/deep && cp "$ELF" in/deep/a && cp "$ELF" in/b && head -c 300 "$ELF" > in/cut && cp "$ELF" in/deep/c && echo text > in/notes && cp plain.gsym in && ln -s deep in/link
-$ gsym convert --recursive --output-dir=trees/all --jobs=2 in 2>&1 | sed "s=^gsym: in.cut: no function found: .*=gsym: in.cut: (why)=" && find trees -type f | sort
-gsym: in.cut: (why)
+$ gsym convert --recursive --output-dir=trees/all --jobs=2 in 2>&1 | sed "s=^gsym convert: in.cut: no function found: .*=gsym convert: in.cut: (why)=" && find trees -type f | sort
+gsym convert: in.cut: (why)
 in: 3 files converted, 0 failed, 3 without code to convert
 trees/all/b.gsym
 trees/all/deep/a.gsym
@@ -115,7 +115,7 @@ in/deep/a.gsym
 in/deep/c.gsym
 in/plain.gsym
 $ gsym convert --recursive nowhere
-gsym: nowhere: No such file or directory
+gsym convert: nowhere: No such file or directory
 nowhere: 0 files converted, 1 failed, 0 without code to convert
 [1]
 # The directory itself may be a link, and that of the results.
@@ -127,7 +127,7 @@ one: 1 files converted, 0 failed, 0 without code to convert
 one/a
 one/a.gsym
 $ gsym convert --recursive --output-dir=trees/file one/a; ls -A trees
-gsym: one/a: Not a directory
+gsym convert: one/a: Not a directory
 one/a: 0 files converted, 1 failed, 0 without code to convert
 all
 two

@@ -19,8 +19,8 @@ READ of size 4 at 0x602000000010 thread T0
     #3 0x7f0cc7e45249  (/lib/x86_64-linux-gnu/libc.so.6+0x27249) (BuildId: 0123456789abcdef0123456789abcdef01234567)
 
 SUMMARY: AddressSanitizer: heap-use-after-free /src/app/include/shape.h:3 in square 
-gsym: 4 of 5 frames explained
-gsym: /lib/x86_64-linux-gnu/libc.so.6 (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
+gsym filter: 4 of 5 frames explained
+gsym filter: /lib/x86_64-linux-gnu/libc.so.6 (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
 # An Apple crash report. The binary images come last.
 $ printf 'Process:               plain [4711]\nException Type:  EXC_BAD_ACCESS (SIGSEGV)\n\nThread 0 Crashed:\n0   plain                         0x0000000104a7800c 0x104a78000 + 12\n1   plain                         0x0000000104a78015 0x104a78000 + 21\n2   plain                         0x0000000104a78104 _start + 4\n3   dyld                          0x00000001b0a7bf50 0x1b0a70000 + 48976\n\nThread 0 crashed with ARM Thread State (64-bit):\n    x0: 0x0000000000000000   x1: 0x0000000000000000\n\nBinary Images:\n       0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain\n       0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld\n' >log; cat log
 Process:               plain [4711]
@@ -56,8 +56,8 @@ Thread 0 crashed with ARM Thread State (64-bit):
 Binary Images:
        0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain
        0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld
-gsym: 3 of 4 frames explained
-gsym: dyld (0123456789abcdef0123456789abcdef): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
+gsym filter: 3 of 4 frames explained
+gsym filter: dyld (0123456789abcdef0123456789abcdef): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
 # Quoted, from Rosetta: the first frame is in no image. The frames of the exception are a list of addresses.
 $ printf '> Last Exception Backtrace:\n> (0x1b0a7bf50 0x104a78015)\n>\n> Thread 0 Crashed:\n> 0   ???                           0x7ff8a42b0fcc ???\n> 1   plain                         0x0000000104a78015 0x104a78000 + 21\n>\n> Binary Images\n>        0x104a78000 -        0x104a7bfff plain x86_64  <deadbeef00010203> /Applications/plain\n' >log; cat log
 > Last Exception Backtrace:
@@ -80,8 +80,8 @@ $ gsym filter plain.gsym <log
 >
 > Binary Images
 >        0x104a78000 -        0x104a7bfff plain x86_64  <deadbeef00010203> /Applications/plain
-gsym: 2 of 3 frames explained
-gsym: addresses: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
+gsym filter: 2 of 3 frames explained
+gsym filter: addresses: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
 # The same in JSON. Frames get more members, and inlined calls become frames.
 $ printf '{"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}\n{\n  "pid" : 4711,\n  "threads" : [{"triggered":true,"frames":[{"imageOffset":12,"imageIndex":0},{"imageOffset":21,"imageIndex":0},{"imageOffset":48976,"symbol":"start","symbolLocation":16,"imageIndex":1}]}],\n  "usedImages" : [\n  {\n    "arch" : "arm64",\n    "base" : 4372004864,\n    "size" : 16384,\n    "uuid" : "deadbeef00010203",\n    "name" : "plain"\n  },\n  {\n    "base" : 7258701824,\n    "uuid" : "01234567-89ab-cdef-0123-456789abcdef",\n    "name" : "dyld"\n  }\n]\n}\n' >log; cat log
 {"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}
@@ -123,7 +123,7 @@ $ gsym filter plain.gsym <log
   }
 ]
 }
-gsym: 2 of 2 frames explained; of 1 more the log has all that is known
+gsym filter: 2 of 2 frames explained; of 1 more the log has all that is known
 # The kernel: the file is that of the only image at hand. Symbols tell where code is; '?' marks what is no caller.
 $ printf '[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010\n[   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1\n[   12.345690] RIP: 0010:main+0xc/0x20\n[   12.345701] Call Trace:\n[   12.345703]  <TASK>\n[   12.345705]  ? _start+0x4/0x10\n[   12.345707]  main+0x15/0x20\n[   12.345709]  do_one_initcall+0x56/0x230\n[   12.345711]  fold_a+0x4/0x10 [other]\n[   12.345713]  </TASK>\n' >log; cat log
 [   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010
@@ -149,9 +149,9 @@ $ gsym filter plain.gsym <log
 [   12.345709]  do_one_initcall+0x56/0x230
 [   12.345711]  fold_a+0x4/0x10 [other]
 [   12.345713]  </TASK>
-gsym: 2 of 4 frames explained; of 1 more the log has all that is known
-gsym: kernel: 1 frame not explained: give vmlinux of 6.1.0-13-amd64
-gsym: other: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
+gsym filter: 2 of 4 frames explained; of 1 more the log has all that is known
+gsym filter: kernel: 1 frame not explained: give vmlinux of 6.1.0-13-amd64
+gsym filter: other: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # With build ids (CONFIG_STACKTRACE_BUILD_ID): that of the kernel is in the line with its version, that of a module behind its name.
 $ printf '[    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567\n[    4.200001]  main+0x15/0x20 [plain deadbeef00010203]\n[    4.200002]  main+0x15/0x20\n' >log; cat log
 [    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567
@@ -161,20 +161,20 @@ $ gsym filter plain.gsym <log
 [    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567
 [    4.200001]  main (/src/app/main.cc:12) [plain deadbeef00010203]
 [    4.200002]  main+0x15/0x20
-gsym: 1 of 2 frames explained
-gsym: kernel (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: give vmlinux with this id
+gsym filter: 1 of 2 frames explained
+gsym filter: kernel (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: give vmlinux with this id
 # A function that is larger there, and code after its end: another build, and no other function's answer.
 $ printf ' main+0x15/0x100\n main+0xf4/0x100\n main+0x15/0x20\n' | gsym filter plain.gsym
-gsym: vmlinux: the log seems to be of another build: main has 0x100 bytes there, 0x20 in the image; such frames are left as they are
+gsym filter: vmlinux: the log seems to be of another build: main has 0x100 bytes there, 0x20 in the image; such frames are left as they are
  main+0x15/0x100
  main+0xf4/0x100
  main (/src/app/main.cc:12)
-gsym: 1 of 3 frames explained
-gsym: vmlinux: 2 frames not explained: of another build: the function's size differs
+gsym filter: 1 of 3 frames explained
+gsym filter: vmlinux: 2 frames not explained: of another build: the function's size differs
 # Two such functions: the size that is equal is so by chance.
 $ printf ' main+0x15/0x20\n\n main+0x15/0x20\n _start+0x4/0x100\n fold_a+0x4/0x90\n\n main+0x15/0x20\n' | gsym filter plain.gsym
-gsym: vmlinux: the log seems to be of another build: _start has 0x100 bytes there, 0x10 in the image; such frames are left as they are
-gsym: vmlinux: the log is of another build: fold_a, too, has 0x90 bytes there, 0x8 in the image; all its frames from here on are left as they are
+gsym filter: vmlinux: the log seems to be of another build: _start has 0x100 bytes there, 0x10 in the image; such frames are left as they are
+gsym filter: vmlinux: the log is of another build: fold_a, too, has 0x90 bytes there, 0x8 in the image; all its frames from here on are left as they are
  main (/src/app/main.cc:12)
 
  main+0x15/0x20
@@ -182,9 +182,9 @@ gsym: vmlinux: the log is of another build: fold_a, too, has 0x90 bytes there, 0
  fold_a+0x4/0x90
 
  main+0x15/0x20
-gsym: 1 of 5 frames explained
-gsym: vmlinux: 2 frames not explained: of another build: the function's size differs
-gsym: vmlinux: 2 frames not explained: of another build: the sizes of other functions differ
+gsym filter: 1 of 5 frames explained
+gsym filter: vmlinux: 2 frames not explained: of another build: the function's size differs
+gsym filter: vmlinux: 2 frames not explained: of another build: the sizes of other functions differ
 # A tombstone. Addresses are those of the file.
 $ printf '      #00 pc 000000000000100c  /system/lib64/libplain.so (BuildId: deadbeef00010203)\n      #01 pc 0000000000001014  /system/lib64/libplain.so (main+20) (BuildId: deadbeef00010203)\n      #02 pc 0000000000001104  /system/lib64/libplain.so (BuildId: deadbeef00010203)\n      #03 pc 00000000000a1b2c  /apex/com.android.runtime/lib64/bionic/libc.so (__libc_init+100) (BuildId: 0123456789abcdef0123456789abcdef)\n' >log; cat log
       #00 pc 000000000000100c  /system/lib64/libplain.so (BuildId: deadbeef00010203)
@@ -198,8 +198,8 @@ $ gsym filter plain.gsym <log
       #01 pc 0000000000001014  /system/lib64/libplain.so (main /src/app/main.cc:12) (BuildId: deadbeef00010203)
       #02 pc 0000000000001104  /system/lib64/libplain.so (_start+4) (BuildId: deadbeef00010203)
       #03 pc 00000000000a1b2c  /apex/com.android.runtime/lib64/bionic/libc.so (__libc_init+100) (BuildId: 0123456789abcdef0123456789abcdef)
-gsym: 3 of 4 frames explained
-gsym: /apex/com.android.runtime/lib64/bionic/libc.so (0123456789abcdef0123456789abcdef): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
+gsym filter: 3 of 4 frames explained
+gsym filter: /apex/com.android.runtime/lib64/bionic/libc.so (0123456789abcdef0123456789abcdef): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
 # systemd-coredump. Build ids come first; a module without one goes by its name.
 $ printf 'Process 4711 (plain) of user 1000 dumped core.\n\nModule libplain.so.1 with build-id deadbeef00010203\nModule libc.so.6 with build-id 0123456789abcdef0123456789abcdef01234567\nStack trace of thread 4711:\n                #0  0x00007f3a1c00000c n/a (libplain.so.1 + 0xc)\n                #1  0x00007f3a1c000015 n/a (libplain.so.1 + 0x15)\n                #2  0x00007f3a1c000104 n/a (/usr/bin/plain + 0x104)\n                #3  0x00007f3a1be27249 n/a (libc.so.6 + 0x27249)\nELF object binary architecture: AMD x86-64\n' >log; cat log
 Process 4711 (plain) of user 1000 dumped core.
@@ -225,8 +225,8 @@ Stack trace of thread 4711:
                 #2  0x00007f3a1c000104 _start (/usr/bin/plain + 0x104)
                 #3  0x00007f3a1be27249 n/a (libc.so.6 + 0x27249)
 ELF object binary architecture: AMD x86-64
-gsym: 3 of 4 frames explained
-gsym: libc.so.6 (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
+gsym filter: 3 of 4 frames explained
+gsym filter: libc.so.6 (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
 # LLVM's symbolizer markup. What declares modules stays.
 $ printf '[17.1] {{{reset}}}\n[17.1] {{{module:0:plain:elf:deadbeef00010203}}}\n[17.1] {{{mmap:0x7f3a1c000000:0x4000:load:0:rx:0x1000}}}\n[17.1] {{{bt:0:0x7f3a1c00000c:pc}}}\n[17.1] {{{bt:1:0x7f3a1c000015}}}\n[17.1] {{{bt:2:0x7f3a1c000104}}}\n[17.2] called {{{symbol:_ZNK5Shape4areaEv}}} at {{{pc:0x7f3a1c00000c}}}, not {{{pc:0x10}}}\n' >log; cat log
 [17.1] {{{reset}}}
@@ -246,7 +246,7 @@ $ gsym filter plain.gsym <log
 [17.1]     #1    0x00007f3a1c000014 main /src/app/main.cc:12 (plain+0x1014)
 [17.1]     #2    0x00007f3a1c000103 _start (plain+0x1103)
 [17.2] called Shape::area() const at square[/src/app/include/shape.h:3], not {{{pc:0x10}}}
-gsym: 4 of 4 frames explained
+gsym filter: 4 of 4 frames explained
 # An id and an offset, or an address of the file, anywhere.
 $ printf 'panic at deadbeef00010203+0xc, after DEADBEEF-0001-0203 0x1020; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing\n0: deadbeef00010203 0x100c\n1: deadbeef00010203 0x1014\n2: deadbeef00010203 0x1104\n' >log; cat log
 panic at deadbeef00010203+0xc, after DEADBEEF-0001-0203 0x1020; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing
@@ -258,30 +258,30 @@ panic at deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) 
 0: deadbeef00010203 0x100c square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
 1: deadbeef00010203 0x1014 square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
 2: deadbeef00010203 0x1104 _start+0x4
-gsym: 5 of 6 frames explained
-gsym: deadbeef00010203: 1 frame not explained: not in a function of the image; another build may have written the log
+gsym filter: 5 of 6 frames explained
+gsym filter: deadbeef00010203: 1 frame not explained: not in a function of the image; another build may have written the log
 # Names as they are stored.
 $ gsym filter --no-demangle plain.gsym <log
 panic at deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11, after DEADBEEF-0001-0203 0x1020 _ZN5Shape4moveERKSt6vectorIS_SaIS_EE at shape.cc:20; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing
 0: deadbeef00010203 0x100c square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
 1: deadbeef00010203 0x1014 square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
 2: deadbeef00010203 0x1104 _start+0x4
-gsym: 5 of 6 frames explained
-gsym: deadbeef00010203: 1 frame not explained: not in a function of the image; another build may have written the log
+gsym filter: 5 of 6 frames explained
+gsym filter: deadbeef00010203: 1 frame not explained: not in a function of the image; another build may have written the log
 # Directories left out of paths, whole ones.
 $ printf '%s\n' 'deadbeef00010203+0xc' >log; gsym filter --strip-prefix=/elsewhere --strip-prefix=/src/app/ plain.gsym <log
 deadbeef00010203+0xc square at include/shape.h:3 (inlined by) Shape::area() const at include/shape.h:8 (inlined by) main at main.cc:11
-gsym: 1 of 1 frames explained
+gsym filter: 1 of 1 frames explained
 $ gsym filter --strip-prefix=/src/ap plain.gsym <log
 deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
-gsym: 1 of 1 frames explained
+gsym filter: 1 of 1 frames explained
 # Those that all sources of the image share.
 $ gsym filter --strip-prefix=auto plain.gsym <log
 deadbeef00010203+0xc square at include/shape.h:3 (inlined by) Shape::area() const at include/shape.h:8 (inlined by) main at main.cc:11
-gsym: 1 of 1 frames explained
+gsym filter: 1 of 1 frames explained
 $ gsym filter --strip-prefix=/src/app/include --strip-prefix=auto plain.gsym <log
 deadbeef00010203+0xc square at shape.h:3 (inlined by) Shape::area() const at shape.h:8 (inlined by) main at main.cc:11
-gsym: 1 of 1 frames explained
+gsym filter: 1 of 1 frames explained
 # ThreadSanitizer has no addresses, and an arm64 kernel repeats where the processor was.
 $ printf '    #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)\n    #1 <null> <null> (plain+0x15) (BuildId: deadbeef00010203)\n\npc : main+0xc/0x20\nlr : _start+0x4/0x10\nCall trace:\n main+0xc/0x20\n main+0x15/0x20\n' >log; cat log
     #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)
@@ -307,7 +307,7 @@ Call trace:
  Shape::area() const (include/shape.h:8) [inlined]
  main (main.cc:11)
  main (main.cc:12)
-gsym: 5 of 5 frames explained; of 1 more the log has all that is known
+gsym filter: 5 of 5 frames explained; of 1 more the log has all that is known
 # backtrace_symbols() of the C library, and strace -k: offsets in a module, or from a symbol.
 $ printf '%b' "./plain(+0x1015)[0x565153841015]\n./plain(main+0x15) [0x565153841015]\n/lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f646fff924a]\nwrite(1, \"hi\\\\n\", 3) = 3\n > /opt/app/plain(main+0xc) [0x100c]\n > /opt/app/plain(_start+0x4) [0x1104]\n > /opt/app/plain() [0x1015]\n" >log; cat log
 ./plain(+0x1015)[0x565153841015]
@@ -325,9 +325,9 @@ write(1, "hi\n", 3) = 3
  > /opt/app/plain(main+0xc) [0x100c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
  > /opt/app/plain(_start+0x4) [0x1104]
  > /opt/app/plain() [0x1015]
-gsym: 3 of 5 frames explained; of 1 more the log has all that is known
-gsym: /lib/x86_64-linux-gnu/libc.so.6: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
-gsym: /opt/app/plain: 1 frame not explained: the log has offsets in the file, which GSYM alone cannot translate; give the program or --mount
+gsym filter: 3 of 5 frames explained; of 1 more the log has all that is known
+gsym filter: /lib/x86_64-linux-gnu/libc.so.6: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
+gsym filter: /opt/app/plain: 1 frame not explained: the log has offsets in the file, which GSYM alone cannot translate; give the program or --mount
 # Java, Wine, LLDB, WinDbg, sample and spindump.
 $ printf '%b' "C  [plain+0xc]\nC  [plain+0x15]  main+0x15\n=>0 0x7bc0000c in plain (+0xc) (0x0032fe28)\n  1 0x7bc00015 in plain (+0x15) (0x0032fe98)\n  * frame #0: 0x000055555555500c plain\`main + 12\n    frame #1: 0x0000555555555104 plain\`_start + 4 at start.S:1\nplain!main+0xc\n  +   2 ??? (in plain)  load address 0x104a78000 + 0xc  [0x104a7800c]\n  12  ??? (plain + 12) [0x104a7800c]\n    12  ??? (<DEADBEEF-0001-0203> + 21) [0x104a78015]\n" >log; cat log
 C  [plain+0xc]
@@ -351,7 +351,7 @@ plain!main+0xc square at include/shape.h:3 (inlined by) Shape::area() const at i
   +   2 ??? (in plain)  load address 0x104a78000 + 0xc  [0x104a7800c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
   12  ??? (plain + 12) [0x104a7800c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
     12  ??? (<DEADBEEF-0001-0203> + 21) [0x104a78015] main at main.cc:12
-gsym: 9 of 9 frames explained; of 1 more the log has all that is known
+gsym filter: 9 of 9 frames explained; of 1 more the log has all that is known
 # Names of Windows' modules: without their ending, in any case, with '_' for other characters. The kind counts if both have it.
 $ cp plain.gsym App.exe.gsym; cp plain.gsym libstdc++-6.dll.gsym; printf '%b' "app!main+0x15\n\nAPP.EXE!main+0x15\n\napp.dll!main+0x15\n\nlibstdc___6!main+0x15\n\nFaulting module name: LIBSTDC++-6.DLL, version: 1\nFault offset: 0x15\n" >log; gsym filter --strip-prefix=/src/app App.exe.gsym libstdc++-6.dll.gsym <log
 app!main+0x15 main at main.cc:12
@@ -364,8 +364,8 @@ libstdc___6!main+0x15 main at main.cc:12
 
 Faulting module name: LIBSTDC++-6.DLL, version: 1
 Fault offset: 0x15 main at main.cc:12
-gsym: 4 of 5 frames explained
-gsym: app.dll: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
+gsym filter: 4 of 5 frames explained
+gsym filter: app.dll: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # minidump_stackwalk, as text and with -m.
 $ printf '%b' " 0  plain + 0xc\n    rip = 0x0000000000400010\n 1  plain + 0x15\n 2  libc.so.6 + 0x27249\nModule|plain|1.0|plain|DEADBEEF00010203|0x400000|0x400fff|1\n0|0|plain||||0xc\n0|1|plain||||0x14\n0|2|libc.so.6||||0x27249\n0|3|plain|known|known.c|7|0x4\n" >log; cat log
  0  plain + 0xc
@@ -389,8 +389,8 @@ Module|plain|1.0|plain|DEADBEEF00010203|0x400000|0x400fff|1
 0|1|plain|main|main.cc|12|0x14
 0|2|libc.so.6||||0x27249
 0|3|plain|known|known.c|7|0x4
-gsym: 4 of 6 frames explained
-gsym: libc.so.6: 2 frames not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
+gsym filter: 4 of 6 frames explained
+gsym filter: libc.so.6: 2 frames not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # Symbols of the kernel without a size, as bpftrace, ftrace, perf and crash print them.
 $ printf '%b' "@[\n    main+12\n    main+21\n]: 3\n => main+0x15\n\tffffffff81000015 main+0x15 ([kernel.kallsyms])\n\t    55a6236dd015 main+0x15 (/opt/app/plain)\n\t    7f60b8199015 [unknown] (/usr/lib/libother.so)\n    [exception RIP: main+12]\n #5 [ffffc90000013e58] main+21 at ffffffff81000015\n" >log; cat log
 @[
@@ -418,8 +418,8 @@ $ gsym filter --strip-prefix=/src/app plain.gsym <log
     [exception RIP: Shape::area() const (include/shape.h:8) [inlined]
     [exception RIP: main (main.cc:11)]
  #5 [ffffc90000013e58] main (main.cc:12) at ffffffff81000015
-gsym: 7 of 8 frames explained
-gsym: /usr/lib/libother.so: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
+gsym filter: 7 of 8 frames explained
+gsym filter: /usr/lib/libother.so: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
 # An offset in the file is not one in memory; the segments tell, which GSYM does not have. Without an id another name is another module.
 $ printf '%b' "plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0\nlibplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11\n" >log; cat log
 plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0
@@ -427,9 +427,9 @@ libplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11
 $ gsym filter --strip-prefix=/src/app plain.gsym <log
 plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0
 libplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11
-gsym: 0 of 2 frames explained; of 1 more the log has all that is known
-gsym: plain: 1 frame not explained: the log has offsets in the file, which GSYM alone cannot translate; give the program or --mount
-gsym: libplain.so: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
+gsym filter: 0 of 2 frames explained; of 1 more the log has all that is known
+gsym filter: plain: 1 frame not explained: the log has offsets in the file, which GSYM alone cannot translate; give the program or --mount
+gsym filter: libplain.so: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # Addresses in memory: of mappings in the log, of a file of mappings, and of what the user knows.
 $ printf '%b' "7f51c0001000-7f51c0002000 r-xp 00000000 fe:00 1 /opt/app/plain\n7f51c0002000-7f51c0003000 rw-p 00001000 fe:00 1 /opt/app/plain\n" >maps; printf '%b' "  #0  0x00007f51c000100c in ?? ()\n  #1  0x00007f51c0001015 in ?? ()\n  1:     0x7f51c0001015 - <unknown>\n    @     0x7f51c0001015 (unknown)\n==9==    by 0x7F51C0001014: ??? (in /opt/app/plain)\nrip 0x7f51c0001104\n" >log; cat log
   #0  0x00007f51c000100c in ?? ()
@@ -445,8 +445,8 @@ $ gsym filter --strip-prefix=/src/app plain.gsym <log
     @     0x7f51c0001015 (unknown)
 ==9==    by 0x7F51C0001014: ??? (in /opt/app/plain)
 rip 0x7f51c0001104
-gsym: 0 of 5 frames explained
-gsym: addresses: 5 frames not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
+gsym filter: 0 of 5 frames explained
+gsym filter: addresses: 5 frames not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
 $ cat maps log | gsym filter --strip-prefix=/src/app plain.gsym
 7f51c0001000-7f51c0002000 r-xp 00000000 fe:00 1 /opt/app/plain
 7f51c0002000-7f51c0003000 rw-p 00001000 fe:00 1 /opt/app/plain
@@ -458,7 +458,7 @@ $ cat maps log | gsym filter --strip-prefix=/src/app plain.gsym
     @     0x7f51c0001015 main at main.cc:12
 ==9==    by 0x7F51C0001014: main at main.cc:12 (in /opt/app/plain)
 rip 0x7f51c0001104 _start+0x4
-gsym: 6 of 6 frames explained
+gsym filter: 6 of 6 frames explained
 $ gsym filter --maps=maps --strip-prefix=/src/app plain.gsym <log
   #0  0x00007f51c000100c in square at include/shape.h:3
   #0  0x00007f51c000100c in Shape::area() const at include/shape.h:8
@@ -468,7 +468,7 @@ $ gsym filter --maps=maps --strip-prefix=/src/app plain.gsym <log
     @     0x7f51c0001015 main at main.cc:12
 ==9==    by 0x7F51C0001014: main at main.cc:12 (in /opt/app/plain)
 rip 0x7f51c0001104 _start+0x4
-gsym: 6 of 6 frames explained
+gsym filter: 6 of 6 frames explained
 $ gsym filter --base=plain=0x7f51c0001000 --strip-prefix=/src/app plain.gsym <log
   #0  0x00007f51c000100c in square at include/shape.h:3
   #0  0x00007f51c000100c in Shape::area() const at include/shape.h:8
@@ -478,7 +478,7 @@ $ gsym filter --base=plain=0x7f51c0001000 --strip-prefix=/src/app plain.gsym <lo
     @     0x7f51c0001015 main at main.cc:12
 ==9==    by 0x7F51C0001014: main at main.cc:12 (in /opt/app/plain)
 rip 0x7f51c0001104 _start+0x4
-gsym: 6 of 6 frames explained
+gsym filter: 6 of 6 frames explained
 $ gsym filter --slide=7f51c0000000 --strip-prefix=/src/app plain.gsym <log
   #0  0x00007f51c000100c in square at include/shape.h:3
   #0  0x00007f51c000100c in Shape::area() const at include/shape.h:8
@@ -488,7 +488,7 @@ $ gsym filter --slide=7f51c0000000 --strip-prefix=/src/app plain.gsym <log
     @     0x7f51c0001015 main at main.cc:12
 ==9==    by 0x7F51C0001014: main at main.cc:12 (in /opt/app/plain)
 rip 0x7f51c0001104 _start+0x4
-gsym: 6 of 6 frames explained
+gsym filter: 6 of 6 frames explained
 $ (printf '%b' "heap_v2/524288\n  t*: 1: 16 [0: 0]\n@ 0x7f51c000100d 0x7f51c0001015\n\nMAPPED_LIBRARIES:\n"; cat maps) | gsym filter --quiet plain.gsym
 heap_v2/524288
   t*: 1: 16 [0: 0]
@@ -504,16 +504,16 @@ $ printf '%b' "  #0  0x00557f51c000100c in ?? ()\n  #1  0xb4007f51c0001015 in ??
   #0  0x00557f51c000100c in main at main.cc:11
   #1  0xb4007f51c0001015 in main at main.cc:12
   #2  0xffff7f51c0001015 in ?? ()
-gsym: 2 of 3 frames explained
-gsym: addresses: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
+gsym filter: 2 of 3 frames explained
+gsym filter: addresses: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
 $ gsym filter --maps=none plain.gsym <log
-gsym: none: No such file or directory
+gsym filter: none: No such file or directory
 [1]
 $ gsym filter --pid=x plain.gsym <log
 gsym filter: option '--pid': invalid value 'x'; allowed is a process ID; try 'gsym filter --help'
 [2]
 $ gsym filter --core=log plain.gsym <log
-gsym: log: not an ELF core file, or truncated
+gsym filter: log: not an ELF core file, or truncated
 [1]
 $ gsym filter --base=x plain.gsym <log
 gsym filter: option '--base': invalid value 'x'; allowed is NAME=ADDRESS; try 'gsym filter --help'
@@ -532,19 +532,19 @@ $ printf '%s\n' '[1] RIP: 0010:main+0xc/0x20' '[2] CPU: 1 PID: 230 Comm: a #2 Ta
 [1] RIP: 0010:main (main.cc:11)
 [2] CPU: 1 PID: 230 Comm: a #2 Tainted: G   W 6.1.0-56-amd64 #1 SMP Debian
 [3]  main (main.cc:12)
-gsym: 2 of 2 frames explained
+gsym filter: 2 of 2 frames explained
 $ sed 's/-56-/-57-/' log | gsym filter vmlinux-*.gsym
 [1] RIP: 0010:main+0xc/0x20
 [2] CPU: 1 PID: 230 Comm: a #2 Tainted: G   W 6.1.0-57-amd64 #1 SMP Debian
 [3]  main+0x15/0x20
-gsym: 0 of 2 frames explained
-gsym: vmlinux: 2 frames not explained: of another build: the log is of 6.1.0-57-amd64, the file of 6.1.0-5-amd64; give that of the log
+gsym filter: 0 of 2 frames explained
+gsym filter: vmlinux: 2 frames not explained: of another build: the log is of 6.1.0-57-amd64, the file of 6.1.0-5-amd64; give that of the log
 $ printf '%s\n' 'Linux version 6.12.5 (a@b) #1 SMP' ' main+0x15/0x20 [mod]' 'Linux version 6.1.0-56-amd64' ' main+0x15/0x20' >log; gsym filter --strip-prefix=/src/app vmlinux-*.gsym 6.12.5/kernel/mod.ko.gsym <log
 Linux version 6.12.5 (a@b) #1 SMP
  main (main.cc:12) [mod]
 Linux version 6.1.0-56-amd64
  main (main.cc:12)
-gsym: 2 of 2 frames explained
+gsym filter: 2 of 2 frames explained
 # Silent.
 $ gsym filter --quiet plain.gsym <log >out; wc -l <out
 4
@@ -574,9 +574,9 @@ or  f_three+0x4 [merged 3] at ??:0
  #1  f::one() at /src/app/fold.cc:5
 
 $ printf '#0 0x55c8ec9c4004  (/bin/merged+0x4)\n' >log; gsym filter merged.gsym <log | sed 's/^#/ #/'; gsym filter --mark-merged merged.gsym <log | sed 's/^#/ #/'
-gsym: 1 of 1 frames explained
+gsym filter: 1 of 1 frames explained
  #0 0x55c8ec9c4004 in f::one() /src/app/fold.cc:5
-gsym: 1 of 1 frames explained
+gsym filter: 1 of 1 frames explained
  #0 0x55c8ec9c4004 in f::one() [merged 3] /src/app/fold.cc:5
 # Of several files an address alone names none.
 $ printf '100c\ndeadbeef00010203 100c\n' | gsym stack --format=tsv plain.gsym nested.gsym
@@ -624,9 +624,9 @@ gsym filter: option '--demangle': invalid value 'rust'; allowed is auto or ada
 [2]
 $ printf '%s\n' '{{{symbol:pck__proc}}}' | gsym filter --demangle=ada plain.gsym
 pck.proc
-gsym: no frames found: no line of the log names a module and an offset in it, or an address that --maps, --pid, --core or --base would place in one
+gsym filter: no frames found: no line of the log names a module and an offset in it, or an address that --maps, --pid, --core or --base would place in one
 $ gsym filter none.gsym </dev/null
-gsym: none.gsym: No such file or directory
+gsym filter: none.gsym: No such file or directory
 [1]
 $ gsym stack --help
 Usage: gsym stack [OPTION...] [FILE...]
@@ -726,7 +726,7 @@ main;main;Shape::area() const;square;printf 5
 main;Shape::area() const;square 12
 main;Shape::area() const;square;x plain+0xd y 3
 plain+0x15;[none+0x4] x
-gsym: 3 of 3 frames explained
+gsym filter: 3 of 3 frames explained
 $ gsym filter --style=folded --format=json plain.gsym
 gsym filter: option '--style=folded': excludes '--format'; try 'gsym filter --help'
 [2]

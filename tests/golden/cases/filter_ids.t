@@ -15,7 +15,7 @@ $ ask() { file=$1; shift; for id; do printf 'Module|other|1.0|other|%s|0x400000|
 # Of a longer id the first 16 digits are enough.
 $ gsym convert --quiet -o elf.gsym "$ELF" && id=$(gsym dump elf.gsym | sed -n 's/^ *UUID *= //p') && echo ${#id} && for n in 40 39 16 15; do printf 'Module|other|1.0|other|%.*s|0x400000|0x400fff|1\n0|1|other||||0x0\n' $n "$id" | gsym filter elf.gsym 2>&1 | tail -n 1 | sed "s/(.*)/(...)/; s/^/$n digits: /"; done
 40
-40 digits: gsym: other (...): 1 frame not explained: not in a function of the image; another build may have written the log
-39 digits: gsym: other (...): 1 frame not explained: not in a function of the image; another build may have written the log
-16 digits: gsym: other (...): 1 frame not explained: not in a function of the image; another build may have written the log
-15 digits: gsym: other (...): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount
+40 digits: gsym filter: other (...): 1 frame not explained: not in a function of the image; another build may have written the log
+39 digits: gsym filter: other (...): 1 frame not explained: not in a function of the image; another build may have written the log
+16 digits: gsym filter: other (...): 1 frame not explained: not in a function of the image; another build may have written the log
+15 digits: gsym filter: other (...): 1 frame not explained: no FILE has this id; give the GSYM file of that build, or --mount

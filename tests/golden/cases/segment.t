@@ -101,10 +101,10 @@ nested at /src/app/nest.cc:2
 host+0x50 at ??:0
 # A function that does not fit: which, and what it needs.
 $ gsym segment --segment-size=200 -o none plain.gsym
-gsym: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, but --segment-size is 200
+gsym segment: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, but --segment-size is 200
 [1]
 $ gsym segment --segment-size=1 -o none plain.gsym
-gsym: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, but --segment-size is 1
+gsym segment: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, but --segment-size is 1
 [1]
 $ gsym segment --segment-size=298 -o some plain.gsym && ls some*
 some-0x1000
@@ -115,7 +115,7 @@ $ ls none*
 ls: cannot access 'none*': No such file or directory
 [2]
 $ mkdir no && mkdir no/out-0x1030 && echo before > no/out-0x1000 && gsym segment --segment-size=300 -o no/out plain.gsym
-gsym: plain.gsym: no/out-0x1030: Is a directory
+gsym segment: plain.gsym: no/out-0x1030: Is a directory
 [1]
 $ ls no && cat no/out-0x1000
 out-0x1000
@@ -127,16 +127,16 @@ out-0x1030
 out-0x1100
 no/out-0x1000: 2 functions, 0 faults
 $ cp plain.gsym self-0x1000 && gsym segment --segment-size=300 -o self self-0x1000
-gsym: self-0x1000: output would replace the input
+gsym segment: self-0x1000: output would replace the input
 [1]
 $ cmp plain.gsym self-0x1000
 $ ls self*
 self-0x1000
 $ gsym segment --segment-size=300 -o nowhere/out plain.gsym
-gsym: plain.gsym: nowhere/out-0x1000: cannot create a temporary file for it: No such file or directory
+gsym segment: plain.gsym: nowhere/out-0x1000: cannot create a temporary file for it: No such file or directory
 [1]
 $ gsym segment --segment-size=300 -o bad broken.gsym
-gsym: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
+gsym segment: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
 [1]
 $ ls bad*
 ls: cannot access 'bad*': No such file or directory
@@ -149,12 +149,12 @@ output: elf/big-N
 $ gsym convert --quiet --verify --output-version=2 --segment-size=100000 -o elf/two "$ELF" && for f in elf/two-*; do gsym statistics $f | sed -n '1s/.*: \(.*\), .*-endian/\1/p'; done | sort -u
 version 2
 $ gsym convert --quiet --segment-size=60 -o elf/none "$ELF" 2>&1 | sed 's/, "\(.*\)" at 0x[0-9a-f]*, needs a segment of [0-9]* bytes/, NAME, needs N/'
-gsym: elf/none: function 0, NAME, needs N, but --segment-size is 60
+gsym convert: elf/none: function 0, NAME, needs N, but --segment-size is 60
 $ ls elf/none*
 ls: cannot access 'elf/none*': No such file or directory
 [2]
 $ gsym convert --quiet --segment-size=1000 -o /dev/null "$ELF"
-gsym: /dev/null: not a regular file; segments are named after a regular file
+gsym convert: /dev/null: not a regular file; segments are named after a regular file
 [1]
 $ gsym segment --segment-size=100 plain.gsym
 gsym segment: missing option '--out-file=FILE'; try 'gsym segment --help'

@@ -35,7 +35,7 @@ foo: error: not an address
 $ cp plain.gsym 'with space.gsym'
 $ printf '0x1000 plain.gsym\n 100c\twith space.gsym \r\n0x1000\n\nfoo plain.gsym\n0x1fff plain.gsym\n1000 none\n1000 none\n1000 plain.gsym' > files
 $ gsym lookup --addresses-from-stdin --format=tsv < files
-gsym: none: No such file or directory
+gsym lookup: none: No such file or directory
 0x1000	0	main	0x0	/src/app/main.cc	10	-	plain.gsym	main
 0x100c	0	square	0x0	/src/app/include/shape.h	3	i	with space.gsym	square
 0x100c	1	Shape::area() const	0x8	/src/app/include/shape.h	8	i	with space.gsym	_ZNK5Shape4areaEv
@@ -49,7 +49,7 @@ foo plain.gsym	0	??	0x0	??	0	-	-	??
 0x1000	0	main	0x0	/src/app/main.cc	10	-	plain.gsym	main
 [1]
 $ gsym lookup --addresses-from-stdin < files
-gsym: none: No such file or directory
+gsym lookup: none: No such file or directory
 main at /src/app/main.cc:10
 
 square at /src/app/include/shape.h:3
@@ -72,7 +72,7 @@ main at /src/app/main.cc:10
 
 [1]
 $ gsym lookup --addresses-from-stdin --format=gsymutil < files
-gsym: none: No such file or directory
+gsym lookup: none: No such file or directory
 0x0000000000001000: main @ /src/app/main.cc:10
 
 0x000000000000100c: square @ /src/app/include/shape.h:3 [inlined]
@@ -95,7 +95,7 @@ foo plain.gsym: error: not an address
 
 [1]
 $ gsym lookup --addresses-from-stdin --format=json --merged-functions < files
-gsym: none: No such file or directory
+gsym lookup: none: No such file or directory
 {"Address":"0x1000","ModuleName":"plain.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/src/app/main.cc","FunctionName":"main","Inlined":false,"Line":10,"LinkageName":"main","Offset":"0x0","StartAddress":"0x1000","StartFileName":"","StartLine":0}]}
 {"Address":"0x100c","ModuleName":"with space.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/src/app/include/shape.h","FunctionName":"square","Inlined":true,"Line":3,"LinkageName":"square","Offset":"0x0","StartAddress":"0x100c","StartFileName":"","StartLine":0},{"Column":0,"Discriminator":0,"FileName":"/src/app/include/shape.h","FunctionName":"Shape::area() const","Inlined":true,"Line":8,"LinkageName":"_ZNK5Shape4areaEv","Offset":"0x8","StartAddress":"0x1004","StartFileName":"","StartLine":0},{"Column":0,"Discriminator":0,"FileName":"/src/app/main.cc","FunctionName":"main","Inlined":false,"Line":11,"LinkageName":"main","Offset":"0xc","StartAddress":"0x1000","StartFileName":"","StartLine":0}]}
 {"Address":"0x1000","ModuleName":"","Symbol":[{"Column":0,"Discriminator":0,"FileName":"","FunctionName":"","Line":0,"StartAddress":"","StartFileName":"","StartLine":0}]}
@@ -113,7 +113,7 @@ $ for i in $(seq 200); do cp plain.gsym f$i.gsym; printf '1000 f%d.gsym\n100c f%
 # Nothing in, nothing out; a line longer than any buffer is no address.
 $ gsym lookup plain.gsym < /dev/null
 $ gsym lookup plain.gsym < /
-gsym: standard input: Is a directory
+gsym lookup: standard input: Is a directory
 [1]
 $ { printf '%0200000d' 0; printf '1000\n0x1000\n'; } | gsym lookup --format=text plain.gsym
 ?? at ??:0

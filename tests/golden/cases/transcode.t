@@ -22,29 +22,29 @@ Found 3 functions at address 0x0000000000001004:
       CallSites: g3, h
 # A UUID of more than 20 bytes is too long for version 1.
 $ gsym transcode -o copy long_uuid.gsym && cmp long_uuid.gsym copy && gsym transcode --output-version=1 -o short long_uuid.gsym
-gsym: long_uuid.gsym: header at offset 0x1c: UUID of 32 bytes, version 1 holds 20
+gsym transcode: long_uuid.gsym: header at offset 0x1c: UUID of 32 bytes, version 1 holds 20
 [1]
 $ ls short
 ls: cannot access 'short': No such file or directory
 [2]
 # What cannot be read or written.
 $ gsym transcode -o out broken.gsym
-gsym: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
+gsym transcode: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
 [1]
 $ gsym transcode -o out "$0"
-gsym: sh: No such file or directory
+gsym transcode: sh: No such file or directory
 [1]
 $ gsym transcode -o nowhere/out plain.gsym
-gsym: nowhere/out: cannot create a temporary file for it: No such file or directory
+gsym transcode: nowhere/out: cannot create a temporary file for it: No such file or directory
 [1]
 $ gsym transcode -o missing/out missing.gsym
-gsym: missing.gsym: No such file or directory
+gsym transcode: missing.gsym: No such file or directory
 [1]
 $ ls out
 ls: cannot access 'out': No such file or directory
 [2]
 $ cp plain.gsym self && gsym transcode --output-version=2 -o self self
-gsym transcode: 'self': output would replace the input; try 'gsym transcode --help'
+gsym transcode: self: output would replace the input; try 'gsym transcode --help'
 [2]
 $ cmp plain.gsym self
 $ gsym transcode plain.gsym

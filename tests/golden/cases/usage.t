@@ -185,10 +185,10 @@ gsym verify: option '--against': takes a single FILE.gsym; try 'gsym verify --he
 [2]
 # Output that cannot be written is a failure.
 $ gsym dump plain.gsym > /dev/full
-gsym: standard output: No space left on device
+gsym dump: standard output: No space left on device
 [1]
 $ gsym lookup plain.gsym 0x1000 > /dev/full
-gsym: standard output: No space left on device
+gsym lookup: standard output: No space left on device
 [1]
 $ gsym --help > /dev/full
 gsym: standard output: write failed
@@ -222,11 +222,11 @@ Shape::area() const at /src/app/include/shape.h:7
  (inlined by) main at /src/app/main.cc:11
 main at /src/app/main.cc:10
 $ gsym lookup plain.gsym main+0x100000 nowhere add main+4 'main + 0x4'
-gsym: 'main+0x100000': after the end of the function
-gsym: 'nowhere': no such function in 'plain.gsym'; an address is written 0x...
-gsym: 'add': no such function in 'plain.gsym'; an address is written 0x...
-gsym: 'main+4': no such function in 'plain.gsym'; an offset is written +0x... without blanks
-gsym: 'main + 0x4': no such function in 'plain.gsym'; an offset is written +0x... without blanks
+gsym lookup: plain.gsym: 'main+0x100000' is after the end of the function
+gsym lookup: plain.gsym: no function 'nowhere'; an address is written 0x...
+gsym lookup: plain.gsym: no function 'add'; an address is written 0x...
+gsym lookup: plain.gsym: no function 'main+4'; an offset is written +0x... without blanks
+gsym lookup: plain.gsym: no function 'main + 0x4'; an offset is written +0x... without blanks
 [1]
 $ gsym lookup plain.gsym 1000
 gsym lookup: operand '1000': write 0x1000 if it is hexadecimal; try 'gsym lookup --help'

@@ -327,7 +327,7 @@ TEST(hidden)
 	char *const sources[][2] = {{in, other}, {other, in}};
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		give(sources[i], 2);
-		refuses(-EINVAL, "mount/in' would be hidden");
+		refuses(-EINVAL, "mount/in: would be hidden");
 	}
 	GIVE(other);
 	fs.options.mountpoint = "/";

@@ -30,26 +30,24 @@ TEST(sources)
 		const char *expected;
 	} rows[] = {
 		{{.functions_dwarf = 5, .units = 2, .functions_symbols = 3, .functions = 6},
-		 "functions: 5 from the DWARF of 2 units, 3 from symbols\nwritten: 6, 2 duplicates "
-		 "dropped\n"},
+		 "functions: 5 from the DWARF of 2 units, 3 from symbols\nwritten: 6; the other 2 describe "
+		 "the same code\n"},
 		{{.functions_symbols = 3, .functions = 3},
-		 "functions: 0 from the DWARF of 0 units, 3 from symbols\nwritten: 3, 0 duplicates "
-		 "dropped\n"},
+		 "functions: 0 from the DWARF of 0 units, 3 from symbols\nwritten: 3\n"},
 		{{.functions_symbols = 3, .functions = 4},
 		 "functions: 0 from the DWARF of 0 units, 3 from symbols\nwritten: 4\n"},
-		{{.functions_gsym = 5, .functions = 5},
-		 "functions: 5 copied from GSYM\nwritten: 5, 0 duplicates dropped\n"},
+		{{.functions_gsym = 5, .functions = 5}, "functions: 5 copied from GSYM\nwritten: 5\n"},
 		{{.functions_text = 5, .functions_symbols = 3, .functions = 7},
-		 "functions: 5 with lines, 3 from symbols\nwritten: 7, 1 duplicates dropped\n"},
+		 "functions: 5 with lines, 3 from symbols\nwritten: 7; the other 1 describe the same code\n"},
 		{{.functions_pdb = 5, .modules = 2, .functions_symbols = 3, .functions = 8},
-		 "functions: 5 from the PDB of 2 modules, 3 from symbols\nwritten: 8, 0 duplicates "
-		 "dropped\n"},
+		 "functions: 5 from the PDB of 2 modules, 3 from symbols\nwritten: 8\n"},
 		{{.functions_pdb = 5, .modules = 2, .functions_dwarf = 1, .units = 1, .functions = 6},
 		 "functions: 1 from the DWARF of 1 units, 0 from symbols\n"
-		 "functions: 5 more from the PDB of 2 modules\nwritten: 6, 0 duplicates dropped\n"},
+		 "functions: 5 more from the PDB of 2 modules\nwritten: 6\n"},
 		{{.functions_go = 5, .functions_dwarf = 1, .units = 1, .functions = 4},
 		 "functions: 1 from the DWARF of 1 units, 0 from symbols\n"
-		 "functions: 5 more from Go's function table\nwritten: 4, 2 duplicates dropped\n"},
+		 "functions: 5 more from Go's function table\nwritten: 4; the other 2 describe the same "
+		 "code\n"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char expected[500];
@@ -58,7 +56,7 @@ TEST(sources)
 	}
 }
 
-#define FUNCTIONS "functions: 0 from the DWARF of 0 units, 0 from symbols\nwritten: 0, 0 duplicates dropped\n"
+#define FUNCTIONS "functions: 0 from the DWARF of 0 units, 0 from symbols\nwritten: 0\n"
 
 TEST(heads)
 {
@@ -69,13 +67,14 @@ TEST(heads)
 
 TEST(warnings)
 {
-	struct convert_warning odd[] = {{"one", 2, ".debug_info at 0x4"}, {"two", 5, ""}};
+	struct convert_warning odd[] = {{"one", "none", 2, ".debug_info at 0x4"}, {"two", "lines", 5, ""}};
 	static char missing[] = "a.debug\0b\nc";
 	const struct convert_summary summary = {
 		.warnings = odd, .n_warnings = 2, .missing = missing, .missing_size = sizeof(missing)};
-	check(&summary, "input: in\noutput: out, 0 bytes\n" FUNCTIONS
-			"warnings of the input: 7\n  one: 2, first: .debug_info at 0x4\n  two: 5\n"
-			"missing files that the input refers to:\n  a.debug\n  b\\x0ac\n");
+	check(&summary,
+	      "input: in\noutput: out, 0 bytes\n" FUNCTIONS
+	      "warnings of the input: 7\n  one: 2, first: .debug_info at 0x4; none\n  two: 5; lines\n"
+	      "missing files that the input refers to:\n  a.debug\n  b\\x0ac\n");
 }
 
 /* Sections with code, up to a number of them. */
@@ -111,17 +110,19 @@ TEST(layout)
 TEST(json)
 {
 	char path[] = "/tmp/check_summary.XXXXXX", text[1000];
-	struct convert_warning odd[] = {{"\"one\"", 2, "x"}, {"two", 5, ""}};
+	struct convert_warning odd[] = {{"\"one\"", "\"a\"", 2, "x"}, {"two", "b", 5, ""}};
 	struct convert_section sections[] = {{0x10, 4, true, ".text"}, {0x20, 8, false, ".\"data"}};
 	static const struct {
 		size_t n;
 		const char *expected;
 	} rows[] = {
 		{0, "{\"error-categories\":{},\"error-count\":0,\"work\":9}\n"},
-		{1, "{\"error-categories\":{\"\\\"one\\\"\":{\"count\":2}},\"error-count\":2,\"work\":9,"
+		{1, "{\"error-categories\":{\"\\\"one\\\"\":{\"count\":2,\"effect\":\"\\\"a\\\"\"}},\"error-"
+		    "count\":2,\"work\":9,"
 		    "\"sections\":"
 		    "[{\"name\":\".text\",\"address\":\"0x10\",\"size\":4,\"code\":true}]}\n"},
-		{2, "{\"error-categories\":{\"\\\"one\\\"\":{\"count\":2},\"two\":{\"count\":5}},\"error-"
+		{2, "{\"error-categories\":{\"\\\"one\\\"\":{\"count\":2,\"effect\":\"\\\"a\\\"\"},\"two\":{"
+		    "\"count\":5,\"effect\":\"b\"}},\"error-"
 		    "count\":7,"
 		    "\"work\":9,\"sections\":[{\"name\":\".text\",\"address\":\"0x10\",\"size\":4,\"code\":"
 		    "true},"

@@ -131,7 +131,7 @@ TEST_OF(incomplete, struct scanned_source, s)
 	walk_all(s, 0);
 	s->scan.source = "/nonexistent/gsymfs";
 	walk_all(s, -EIO);
-	expect_log("W scan: '/nonexistent/gsymfs': cannot open: No such file or directory\n");
+	expect_log("W scan: /nonexistent/gsymfs: cannot open: No such file or directory\n");
 	expect_files(s, "01 sub/a dwrf 444\n");
 	assert_int_equal(absent(s), -EIO);
 	assert_int_equal(atomic_load(&s->metrics.scans[SCAN_INCOMPLETE]), 1);
@@ -222,8 +222,8 @@ TEST_OF(failures_of_files, struct scanned_source, s)
 	make_file(s, "bad", "!bad damaged at 5");
 	make_file(s, "limit", "!limit took too long");
 	walk_all(s, 0);
-	assert_non_null(strstr(logged, "'bad': damaged at 5; skipped until it changes\n"));
-	assert_non_null(strstr(logged, "'limit': took too long; skipped until it changes, or for an hour\n"));
+	assert_non_null(strstr(logged, "bad: damaged at 5; skipped until it changes\n"));
+	assert_non_null(strstr(logged, "limit: took too long; skipped until it changes, or for an hour\n"));
 	assert_null(strstr(logged, "'a'"));
 	*logged = 0;
 	expect_opened(3);
@@ -245,7 +245,7 @@ TEST_OF(failures_of_files, struct scanned_source, s)
 	*logged = 0;
 	walk_all(s, 0);
 	expect_opened(2);
-	assert_non_null(strstr(logged, "'bad': cut short; used as far as it goes\n"));
+	assert_non_null(strstr(logged, "bad: cut short; used as far as it goes\n"));
 	expect_skipped(s, FILE_SKIPPED, true, "");
 	expect_skipped(s, FILE_TRUNCATED, true, "bad: cut short\n");
 	assert_int_equal(s->scan.again, 0);
@@ -268,8 +268,8 @@ TEST_OF(faults_of_the_machine, struct scanned_source, s)
 	for (int i = 0; i < 2; i++) {
 		walk_all(s, -EMFILE);
 		expect_opened(2);
-		assert_non_null(strstr(logged, "W scan: 'a': no descriptors; skipped until the next scan\n"));
-		assert_non_null(strstr(logged, "W scan: 'new': no memory at all; skipped until"));
+		assert_non_null(strstr(logged, "W scan: a: no descriptors; skipped until the next scan\n"));
+		assert_non_null(strstr(logged, "W scan: new: no memory at all; skipped until"));
 		expect_files(s, "01 a dwrf 444\n02 b dwrf 444\n");
 		assert_int_equal(absent(s), -EIO);
 		*logged = 0;
@@ -296,7 +296,7 @@ TEST_OF(unopened, struct scanned_source, s)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		why_not = cases[i].err;
 		walk_all(s, cases[i].outcome);
-		snprintf(line, sizeof(line), "W scan: 'a': cannot open: %s; skipped until the next scan\n",
+		snprintf(line, sizeof(line), "W scan: a: cannot open: %s; skipped until the next scan\n",
 			 strerror(cases[i].outcome ? -cases[i].outcome : -why_not));
 		expect_log(cases[i].told ? line : "");
 		expect_files(s, "02 b bare 444\n");
@@ -383,7 +383,7 @@ TEST_OF(several_sources, struct scanned_source, s)
 	make_file(s, "two/new", "04 Ed");
 	drop_file(s, "two/b");
 	walk_all(s, -EIO);
-	snprintf(files, sizeof(files), "W scan: '%s': cannot open: No such file or directory\n", one);
+	snprintf(files, sizeof(files), "W scan: %s: cannot open: No such file or directory\n", one);
 	expect_log(files);
 	snprintf(files, sizeof(files),
 		 LONG_ID " %s/debug dwrf 444\n01 %s/a dwrf 444\n01 %s/also dwrf 444\n"
@@ -393,7 +393,7 @@ TEST_OF(several_sources, struct scanned_source, s)
 	move(s, "gone", "one");
 	make_file(s, "one/bad", "!bad damaged");
 	walk_all(s, 0);
-	snprintf(files, sizeof(files), "W scan: '%s/bad': damaged; skipped until it changes\n", one);
+	snprintf(files, sizeof(files), "W scan: %s/bad: damaged; skipped until it changes\n", one);
 	expect_log(files);
 	/* Each has an index of its own. */
 	end_scan(s);

@@ -67,7 +67,7 @@ TEST_OF(hashed, struct scanned_source, s)
 	make_file(s, "machine", "#\n!machine no memory");
 	s->log.most = LOG_LEVEL_INFO;
 	walk_all(s, 0);
-	assert_non_null(strstr(logged, "I scan: 'a': no build id or UUID; hashing 1000 bytes for an id\n"));
+	assert_non_null(strstr(logged, "I scan: a: no build id or UUID; hashing 1000 bytes for an id\n"));
 	s->log.most = LOG_LEVEL_WARNING;
 	*logged = 0;
 	expect_files(s, "");
@@ -78,8 +78,8 @@ TEST_OF(hashed, struct scanned_source, s)
 	wait_for_hashes(s, 4);
 	expect_opened(4);
 	walk_all(s, -EMFILE);
-	assert_non_null(strstr(logged, "'bad': damaged; skipped until it changes\n"));
-	assert_non_null(strstr(logged, "'machine': no memory; skipped until the next scan\n"));
+	assert_non_null(strstr(logged, "bad: damaged; skipped until it changes\n"));
+	assert_non_null(strstr(logged, "machine: no memory; skipped until the next scan\n"));
 	expect_files(s, "xxh3-01 a bare 444\nxxh3-02 a bare+code 444\nxxh3-03 b bare 444\n");
 	expect_skipped(s, FILE_SKIPPED, true, "bad: damaged\n");
 	expect_skipped(s, FILE_TRUNCATED, true, "b: cut short\n");

@@ -82,12 +82,12 @@ TEST_OF(gsym_beside_programs, struct scanned_source, s)
 	make_file(s, "elf", "09 Ed");
 	make_file(s, "elf.gsym", "0a Ed");
 	walk_all(s, 0);
-	expect_log("W scan: 'foreign.gsym': its UUID is not the id of 'foreign'; converting the latter\n");
+	expect_log("W scan: foreign.gsym: its UUID is not the id of 'foreign'; converting the latter\n");
 	walk_all(s, 0);
 	expect_log("");
 	make_file(s, "fits.gsym", "0102 Gg");
 	look_at(s, "fits.gsym", 0);
-	expect_log("W scan: 'fits.gsym': its UUID is not the id of 'fits'; converting the latter\n");
+	expect_log("W scan: fits.gsym: its UUID is not the id of 'fits'; converting the latter\n");
 	drop_file(s, "elf"); /* what is gone is none's program */
 	make_file(s, "elf.gsym", "0b Gg");
 	make_file(s, "foreign", "03 Edtt");

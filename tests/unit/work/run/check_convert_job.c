@@ -72,7 +72,7 @@ TEST_OF(replaced, struct job_fixture, f)
 		const struct convert_input was = *input;
 		char message[64];
 		input->path = others[i / 2];
-		snprintf(message, sizeof(message), "'%.20s' changed since it was scanned", input->path);
+		snprintf(message, sizeof(message), "%.20s: changed since it was scanned", input->path);
 		assert_fails(f, VERDICT_REPLACED, -ESTALE, message);
 		*input = was;
 	}
@@ -90,7 +90,7 @@ TEST_OF(machine, struct job_fixture, f)
 	assert_fails(f, VERDICT_REPLACED, -ESTALE, "changed");
 	f->request.source = was;
 	f->converter.root = "/none";
-	assert_fails(f, VERDICT_REPLACED, -ESTALE, "'source' changed");
+	assert_fails(f, VERDICT_REPLACED, -ESTALE, "source: changed");
 	f->converter.root = f->root;
 	has_memory = false;
 	assert_fails(f, VERDICT_TRANSIENT, -EIO, "cannot make a file in memory: Cannot allocate memory");

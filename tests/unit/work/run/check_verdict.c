@@ -251,13 +251,13 @@ TEST_OF(replaced, struct job_fixture, f)
 	f->job.done.output_size = job_write_gsym(f->job.temp.fd);
 	job_write_file(f, "source", "changed");
 	decide(f, 0, exited(0), 2);
-	expect(f, VERDICT_REPLACED, -ESTALE, 0, "'source' changed while it was converted");
+	expect(f, VERDICT_REPLACED, -ESTALE, 0, "source: changed while it was converted");
 	decide(f, -ETIMEDOUT, SIGKILL, 2);
 	assert_int_equal(f->out.verdict, VERDICT_REPLACED);
 	close(f->job.input);
 	f->job.input = -1;
 	decide(f, 0, exited(0), 2);
-	expect(f, VERDICT_TRANSIENT, -EIO, 0, "'source': cannot stat: Bad file descriptor");
+	expect(f, VERDICT_TRANSIENT, -EIO, 0, "source: cannot stat: Bad file descriptor");
 }
 
 /* ---- It has exited ---- */
