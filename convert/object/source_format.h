@@ -81,7 +81,7 @@ struct source_format {
 	int (*load_plt)(struct object_file *object, const struct object_file *symtab);
 	int (*relocate)(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
 
-	/* The name that the file gives itself, for one that is called by its id. False if it has none. */
+	/* The name of the program, as a file tells it that is called otherwise. False if it tells none. */
 	bool (*own_name)(struct object_file *object, char ret[static IMAGE_NAME_SIZE]);
 
 	/* Reads what a conversion needs beyond read(). 0; -EBADMSG, -ENOMEM. */

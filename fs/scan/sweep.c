@@ -366,8 +366,9 @@ static int add_own_titles(struct sweep *s, const struct image_identity *identity
 {
 	char inner[IMAGE_NAME_SIZE];
 	int err = 0;
-	/* The name of a file with text symbols is not that of the program. */
-	bool is_other = image_traits[identity->kind].richness == SOURCE_BREAKPAD ||
+	/* The name of a file with symbols alone is not that of the program. */
+	const enum richness richness = image_traits[identity->kind].richness;
+	bool is_other = richness == SOURCE_BREAKPAD || richness == SOURCE_PDB ||
 			path_is_called_by_id(place->path, id);
 	if (*identity->name && !identity->id_is_hash && is_other)
 		err = images_add_title(s->scan->images, id, identity->name, place->directory, s->scan->pass);

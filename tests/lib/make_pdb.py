@@ -49,6 +49,13 @@ class Module:
     c13: bytes = b""
 
 
+def linker(**environment):
+    """The linker's module, with its environment: its command line is "cmd"."""
+    body = struct.pack("<HB", 0x113d, 0) + b"".join(text.encode() + b"\0" for pair in environment.items() for text in pair) + b"\0"
+    body += bytes(-(len(body) + 2) % 4)
+    return Module("* Linker *", struct.pack("<IH", 4, len(body)) + body)
+
+
 @dataclass
 class Pdb:
     guid: uuid.UUID = GUID

@@ -69,6 +69,20 @@ class PdbTest(MountTest):
         self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), "main at /src/a.c:4")
         self.assertEqual(self.told(GUID.hex, "rva", "0x1060"), "more")
 
+    def test_name_of_the_program(self):
+        """A PDB file alone is found by the name that its linker was given, and by its own."""
+        lines = {"app": ' /DEBUG /OUT:C:\\build\\app.exe /PDB:C:\\build\\app.pdb', "spaces": '-nologo -out:"C:\\Program Files\\the shop.exe" -dll',
+                 "lld": '"/pdb:a b.pdb" "/OUT:out/a b.dll" /dll', "twice": "/out:first.exe /out:second.exe x.obj", "bare": "/out:bare.sys",
+                 "none": "/layout:x.exe x.obj /out:", "dots": "/out:..", "lost": None}
+        for number, (name, line) in enumerate(lines.items()):
+            modules = [make_pdb.Module(), make_pdb.linker(cwd="C:\\", exe="C:\\link.exe", **({"cmd": line} if line else {}))]
+            self.add_file(name + ".pdb", data=self.pdb(modules=modules, scatter=True, block=512, guid=uuid.UUID(int=GUID.int + number)))
+        self.mount().wait_scanned()
+        self.assertEqual(set(os.listdir(os.path.join(self.mnt, "by-name"))) - {name + ".pdb" for name in lines},
+                         {"app.exe", "the shop.exe", "a b.dll", "second.exe", "bare.sys"})
+        self.assertEqual(self.told("by-name", "app.exe", "0x1000"), "start")
+        self.assertEqual(self.builds("app.exe"), self.builds("app.pdb"))
+
     def test_alone(self):
         """Without the program addresses count from the image base; it may come later."""
         self.add_file("x.pdb", data=self.pdb(scatter=True, block=512))

@@ -165,4 +165,5 @@ const struct source_format pdb_format = {
 	.has_symbols = pdb_has_symbols,
 	.load_symbols = pdb_load_symbols,
 	.load = pdb_load,
+	.own_name = pdb_own_name,
 };

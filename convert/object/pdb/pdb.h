@@ -191,6 +191,15 @@ int pdb_read_info(struct object_file *object, struct gsym_diag *diag);
 /* Reads the header of the DBI stream: machine and age. -ENOEXEC: it is no program's. Likewise. */
 int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag);
 
+/*
+ * Finds the first module called @name, before pdb_load(), too, and stores it with @name. 0; -ENOENT: there is
+ * none; -EBADMSG, -ENOMEM.
+ */
+int pdb_find_module(const struct object_file *object, const char *name, struct pdb_module *ret);
+
+/* The function of struct source_format. */
+bool pdb_own_name(struct object_file *object, char ret[static IMAGE_NAME_SIZE]);
+
 /* Reads the OMAP tables: that to the image, and that back. 0; -EBADMSG, -ENOMEM. */
 int pdb_load_omap(struct pdb *pdb, struct span from_source, struct span to_source);
 

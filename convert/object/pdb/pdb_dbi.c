@@ -116,21 +116,37 @@ int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes 
 
 /* ---- Modules ---- */
 
-/* Adds the next module; one whose names do not end is the last of the list, and is left out. */
-static int add_module(struct pdb *pdb, struct cursor *c)
+/* Reads the next module. False for one whose names do not end, which is the last of the list. */
+static bool take_module(struct cursor *c, struct pdb_module *ret)
 {
-	struct pdb_module module = {.stream = STREAM_NONE};
 	cursor_skip(c, 34); /* its first section contribution, flags */
-	module.stream = cursor_u16(c);
-	module.symbol_bytes = cursor_u32(c);
-	module.c11_bytes = cursor_u32(c);
-	module.c13_bytes = cursor_u32(c);
+	ret->stream = cursor_u16(c);
+	ret->symbol_bytes = cursor_u32(c);
+	ret->c11_bytes = cursor_u32(c);
+	ret->c13_bytes = cursor_u32(c);
 	cursor_skip(c, 16); /* source files */
-	module.name = cursor_str(c);
+	ret->name = cursor_str(c);
 	(void)cursor_str(c); /* object file or archive */
-	pdb->modules_cut = !cursor_ok(c);
+	bool is_whole = cursor_ok(c);
 	cursor_seek(c, (cursor_off(c) + 3) & ~(uint64_t)3);
-	return pdb->modules_cut ? 0 : vec_push(&pdb->modules, module);
+	return is_whole;
+}
+
+int pdb_find_module(const struct object_file *object, const char *name, struct pdb_module *ret)
+{
+	CLEANUP(pdb_bytes_free) struct pdb_bytes bytes = {.copy = NULL};
+	struct dbi_header header = {0};
+	int err = read_header(object, &header);
+	if (!err)
+		err = read_substream(object, &header, SUBSTREAM_MODULES, &bytes);
+	struct cursor c = cursor_new(bytes.bytes.data, bytes.bytes.size, false);
+	while (!err && cursor_can_hold(&c, 1, MODULE_SIZE) && take_module(&c, ret)) {
+		if (strcmp(ret->name, name) != 0)
+			continue;
+		ret->name = name;
+		return 0;
+	}
+	return err ? err : -ENOENT;
 }
 
 static int load_modules(struct object_file *object, const struct dbi_header *header)
@@ -138,8 +154,11 @@ static int load_modules(struct object_file *object, const struct dbi_header *hea
 	struct pdb *pdb = pdb_of(object);
 	int err = read_substream(object, header, SUBSTREAM_MODULES, &pdb->module_bytes);
 	struct cursor c = cursor_new(pdb->module_bytes.bytes.data, pdb->module_bytes.bytes.size, false);
-	while (!err && cursor_can_hold(&c, 1, MODULE_SIZE))
-		err = add_module(pdb, &c);
+	while (!err && !pdb->modules_cut && cursor_can_hold(&c, 1, MODULE_SIZE)) {
+		struct pdb_module module;
+		pdb->modules_cut = !take_module(&c, &module);
+		err = pdb->modules_cut ? 0 : vec_push(&pdb->modules, module);
+	}
 	return err;
 }
 
