@@ -129,6 +129,22 @@ static void tell_refusal(const struct gsymfs *fs)
 			    strerror(-err));
 }
 
+/*
+ * The kernel has ended the connection. After an unmount nothing is left; after an abort the mount is, and
+ * each use of it fails: it is detached, and the error has a service manager start the daemon again.
+ */
+static int end_of_connection(const struct gsymfs *fs)
+{
+	int n = mountpoint_detach_dead(fs->mountpoint);
+	if (n == 0)
+		return 0;
+	log_error(&fs->log,
+		  "%s: the connection to the kernel was aborted, as by umount -f or through "
+		  "/sys/fs/fuse/connections; the mount %s%s",
+		  fs->mountpoint, n < 0 ? "cannot be detached: " : "is detached", n < 0 ? strerror(-n) : "");
+	return -ECONNABORTED;
+}
+
 /* Serves until a signal or an unmount; 0 after either. */
 static int serve(struct gsymfs *fs, struct request_loop *loop)
 {
@@ -136,10 +152,9 @@ static int serve(struct gsymfs *fs, struct request_loop *loop)
 	if (err) {
 		log_error(&fs->log, "cannot start a thread: %s", strerror(-err));
 	} else {
-		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source_names, fs->mountpoint,
-			 fs->cache.path);
-		tell_refusal(fs);
 		err = request_loop_run(loop);
+		if (err == -ENODEV)
+			err = end_of_connection(fs);
 	}
 	signals_stop(&fs->signals);
 	service_notify("STOPPING=1");
@@ -168,6 +183,9 @@ static int go_to_background(struct gsymfs *fs)
 static void ready(void *arg)
 {
 	const struct gsymfs *fs = arg;
+	log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source_names, fs->mountpoint,
+		 fs->cache.path);
+	tell_refusal(fs);
 	starter_serving(&fs->starter);
 	service_notify("READY=1");
 }

@@ -22,13 +22,16 @@ enum { STACKED_MAX = 16 };
 
 extern char **environ;
 
-/* The kernel may answer stat(2) from memory for a while; opening a directory asks the daemon. */
+/*
+ * The kernel may answer stat(2) from memory for a while; opening a directory asks the daemon. ECONNABORTED:
+ * it died while it was asked.
+ */
 static bool is_dead(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
-	return fd < 0 && errno == ENOTCONN;
+	return fd < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 /* What an ordinary user needs the set-user-id helper for. */
@@ -65,16 +68,23 @@ static bool is_mounted(const char *path)
 	return found;
 }
 
+int mountpoint_detach_dead(const char *path)
+{
+	int n = 0, err = 0;
+	for (; n < STACKED_MAX && !err && is_dead(path); n += !err)
+		err = detach(path);
+	return err ? err : n;
+}
+
 int mountpoint_prepare(const char *path, const struct log *log, char **ret, struct gsym_diag *diag)
 {
 	struct stat st;
-	for (int i = 0; i < STACKED_MAX && is_dead(path); i++) {
-		int err = detach(path);
-		if (err)
-			return diag_set(diag, err, "%s: cannot detach the mount of a daemon that died: %s",
-					path, strerror(-err));
+	int n = mountpoint_detach_dead(path);
+	if (n < 0)
+		return diag_set(diag, n, "%s: cannot detach the mount of a daemon that died: %s", path,
+				strerror(-n));
+	for (; n > 0; n--)
 		log_warning(log, "%s: detached a mount whose daemon had died", path);
-	}
 	if (stat(path, &st))
 		return diag_set(diag, -errno, "%s: cannot mount there: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))

@@ -14,6 +14,12 @@
  */
 int mountpoint_prepare(const char *path, const struct log *log, char **ret, struct gsym_diag *diag);
 
+/*
+ * Detaches the mounts at @path whose daemon died or whose connection was aborted: their number, or a negative
+ * errno. May not be called while the daemon at @path is this process, and serves: it is asked.
+ */
+int mountpoint_detach_dead(const char *path);
+
 /* Tells systemd, if it started us with Type=notify; @state as in sd_notify(3). */
 void service_notify(const char *state);
 

@@ -79,8 +79,8 @@ static bool is_shortage(int err)
 static bool recover(struct request_loop *loop, int err, unsigned tries)
 {
 	struct pollfd device = {.fd = fuse_session_fd(loop->session), .events = POLLIN};
-	if (err == ENODEV) { /* unmounted */
-		end(loop, 0);
+	if (err == ENODEV) { /* unmounted, or aborted */
+		end(loop, -err);
 		return false;
 	}
 	if (!is_shortage(err) && !(err == EIO && tries < SHORT_READS_MAX)) {

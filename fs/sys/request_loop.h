@@ -61,8 +61,9 @@ void request_loop_deinit(struct request_loop *loop);
 size_t request_data_max(void);
 
 /*
- * Serves until the session exits or is unmounted. 0; -EPROTO if the connection could not be initialised, or
- * the errno of reading, both of which are logged.
+ * Serves until the session exits or the kernel ends the connection. 0; -ENODEV in the second case, as after
+ * an unmount; -EPROTO if the connection could not be initialised, or the errno of reading, both of which are
+ * logged.
  */
 int request_loop_run(struct request_loop *loop);
 

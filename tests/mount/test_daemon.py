@@ -69,7 +69,51 @@ class DaemonTest(MountTest):
                 self.assertEqual(done.returncode, 1, (how, options))
                 if options:
                     self.assertIn(words, done.stderr.decode())
+                    self.assertNotIn("serving", done.stderr.decode())
                 wait_until(lambda: not mount_harness.is_mounted(self.mnt), "the end of the mount")
+
+    def abort(self):
+        """Aborts the connection of the mount, or skips the test: it takes root."""
+        control = os.path.join(self.dir, "fusectl")
+        os.makedirs(control, exist_ok=True)
+        if run("mount", "-t", "fusectl", "fusectl", control, check=False).returncode:
+            self.skipTest("fusectl cannot be mounted")
+        try:
+            with open("%s/%d/abort" % (control, os.minor(os.lstat(self.mnt).st_dev)), "w") as file:
+                file.write("1")
+        finally:
+            run("umount", control)
+
+    def test_aborted_connection(self):
+        """A message, a status that a service manager notices, and no dead mount; an unmount is none of these."""
+        for options in ([], ["-s"]):
+            daemon = self.mount(switches=options)
+            self.abort()
+            self.assertEqual(daemon.process.wait(mount_harness.LIMIT), 1)
+            self.assertIn("connection to the kernel was aborted", daemon.log())
+            self.assertFalse(mount_harness.is_mounted(self.mnt))
+        daemon = self.mount()
+        run("umount", self.mnt)
+        self.assertEqual(daemon.process.wait(mount_harness.LIMIT), 0)
+        self.assertNotIn("aborted", daemon.log())
+
+    def test_forced_unmount_of_a_mount_in_use(self):
+        daemon = self.mount()
+        used = os.open(os.path.join(self.mnt, "status"), os.O_RDONLY)
+        self.addCleanup(os.close, used)
+        if run("umount", "-f", self.mnt, check=False).returncode == 0:
+            self.skipTest("the kernel unmounts what is in use")
+        self.assertEqual(daemon.process.wait(mount_harness.LIMIT), 1)
+        self.assertIn("connection to the kernel was aborted", daemon.log())
+        self.assertFalse(mount_harness.is_mounted(self.mnt))
+
+    def test_start_at_once_after_a_kill(self):
+        """The next daemon finds the mount while the kernel still ends the killed one."""
+        self.compile()
+        daemon = self.mount()
+        for _ in range(20):
+            daemon.process.kill()
+            daemon = self.mount()
 
     def test_signal_before_the_connection(self):
         """It ends the daemon as at any other time."""

@@ -378,7 +378,7 @@ TEST(unmounted)
 {
 	begin_at_once();
 	read_error(ENODEV);
-	assert_int_equal(run(), 0);
+	assert_int_equal(run(), -ENODEV);
 	assert_int_equal(served, THREADS + 1);
 	assert_true(exited);
 	assert_string_equal(logged, "");
