@@ -204,7 +204,8 @@ static struct converter converter_of(const struct object *object, struct cache *
 {
 	static const char *const debug_dirs[] = {DEBUG_DIR_DEFAULT, NULL};
 	const char *const *dirs = object->options->debug_dirs;
-	const struct search_path everywhere = {.dirs = dirs ? dirs : debug_dirs, .all = true};
+	const struct search_path everywhere = {
+		.dirs = dirs ? dirs : debug_dirs, .all = true, .package = object->options->package};
 	return (struct converter){
 		.worker = program,
 		.search = object->options->search ? *object->options->search : everywhere,

@@ -32,6 +32,7 @@ struct object_options {
 	const char *cache; /* the directory; NULL: $GSYMFS_CACHE, or the default, which is that of gsymfs */
 	/* Directories of debug files, absolute, NULL-terminated; NULL: the default one alone. */
 	const char *const *debug_dirs;
+	const char *package; /* the DWARF package of the file, absolute; NULL: the one beside it */
 	/*
 	 * An address that is waited for. What is around it may be converted before the rest: then @early is
 	 * called with an image that has its functions, if they are certain, and ends with the call. NULL:

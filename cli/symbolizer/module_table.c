@@ -13,6 +13,7 @@
 #include "work/cache/image_id.h"
 #include "cli/lookup/image_mount.h"
 #include "cli/command/message.h"
+#include "convert/companion/debug_files.h"
 #include "convert/object/object_open.h"
 #include "gsym/base/diag.h"
 
@@ -142,12 +143,27 @@ static int refuse_arch(struct symbol_module *module, const char *arch, const str
 			list);
 }
 
-static bool find_debug_file(const struct symbolizer_options *options, struct symbol_module *module,
-			    const char *path, char ret[PATH_MAX])
+static bool find_elsewhere(const struct symbolizer_options *options, struct symbol_module *module,
+			   const char *path, char ret[PATH_MAX])
 {
 	struct object_file *object = NULL;
 	return debug_file_may_be_elsewhere(options, path) && !module_object(module, &object) && object &&
 	       debug_file_find(options, object, path, ret);
+}
+
+/* Refuses a program for Windows that names a PDB file which is not found, and has no DWARF, as LLVM does. */
+static int check_pdb(const struct symbolizer_options *options, struct symbol_module *module)
+{
+	struct object_file *object = NULL;
+	struct gsym_diag diag = {""};
+	int err = options->dialect == DIALECT_BINUTILS ? 0 : module_object(module, &object);
+	const char *name = object && !object_section(object, ".debug_info") ? pdb_path(object) : NULL;
+	struct object_file *pdb = name ? pdb_find(object, options->debug_dirs, &diag) : NULL;
+	if (name && !pdb)
+		err = diag_set(&module->diag, -EINVAL, "'%s': %s", name,
+			       *diag.text ? diag.text : strerror(ENOENT));
+	object_close(pdb);
+	return err;
 }
 
 /* Opens the GSYM or object file @path; @arch may be NULL. */
@@ -163,6 +179,7 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 		.choices = &held,
 		.cache = options->cache,
 		.debug_dirs = options->debug_dirs,
+		.package = options->package[0] ? options->package : NULL,
 		.asked = opening->has_asked ? &opening->asked : NULL,
 		.early = pass_early,
 		.user = opening,
@@ -172,9 +189,12 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 	if (access(path, F_OK) == 0 && open_gsym_of(options, module, path) == 0)
 		return 0;
 	int err = open_gsym(module, path);
-	bool has_other = err == -EBADMSG && find_debug_file(options, module, path, other);
+	bool has_other = err == -EBADMSG && find_elsewhere(options, module, path, other);
 	if (err == -EBADMSG)
 		err = object_lookup_open(has_other ? other : path, &how, &module->image, &module->diag);
+	int pdb_err = !err || err == -ENODATA ? check_pdb(options, module) : 0;
+	if (pdb_err)
+		return pdb_err;
 	if (err == -ENODATA)
 		return open_without_functions(module);
 	if (held.n)

@@ -19,6 +19,7 @@ struct symbol_module {
 	struct demangle_cache *names;
 	struct told_reasons told;
 	int err; /* why it is not open, or 0 */
+	bool has_told_err;
 	struct gsym_diag diag;
 	bool has_tried;             /* to open the next */
 	struct object_file *object; /* see module_object() */

@@ -78,7 +78,7 @@ static void print_code(struct text_buf *out, const struct symbol_answer *answer)
 		return;
 	text_lit(out, ",\"Symbol\":[");
 	print_frames(out, answer);
-	if (!answer->frames.n)
+	if (!answer->frames.n && !(answer->module && answer->module->err))
 		text_lit(out, "{\"Column\":0,\"Discriminator\":0,\"FileName\":\"\",\"FunctionName\":\"\","
 			      "\"Line\":0,\"StartAddress\":\"\",\"StartFileName\":\"\",\"StartLine\":0}");
 	text_char(out, ']');

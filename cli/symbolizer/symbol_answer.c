@@ -300,7 +300,7 @@ int symbol_answer_make(struct module_table *table, const struct symbol_query *qu
 	if (!err && module)
 		return symbol_answer_from(module, table->options, query, answer);
 	answer_begin(answer, table->options, query, module);
-	if (module)
+	if (module && !module->has_told_err)
 		answer->error = message_of(module, err);
 	return err == -ENOMEM ? err : 0;
 }

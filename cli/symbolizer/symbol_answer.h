@@ -20,11 +20,11 @@ struct shown_frame {
 struct symbol_answer {
 	const struct symbolizer_options *options;
 	const struct symbol_query *query;
-	struct symbol_module *module;   /* NULL: none */
-	const char *error;              /* why there is no answer; NULL: there is one, or nothing is known */
-	uint64_t addr;                  /* as it was given; of a symbol where that is looked up, too */
-	uint64_t link;                  /* of QUERY_CODE: the address in the file */
-	VEC(struct shown_frame) frames; /* the innermost first; of a symbol each place that has it */
+	struct symbol_module *module; /* NULL: none */
+	const char *error; /* why there is no answer; NULL: there is one, nothing is known, or it was told */
+	uint64_t addr;     /* as it was given; of a symbol where that is looked up, too */
+	uint64_t link;     /* of QUERY_CODE: the address in the file */
+	VEC(struct shown_frame) frames;   /* the innermost first; of a symbol each place that has it */
 	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
 	struct gsym_answer found;         /* memory */
 	run_detail_vec details;           /* likewise; of QUERY_DATA the declaration, or none */

@@ -113,6 +113,8 @@ static int answer_line(struct symbolizer *symbolizer, const char *line, size_t s
 	else if (!symbolizer->answer.error && symbolizer->tells_why)
 		tell_why(symbolizer);
 	print_answer(symbolizer);
+	if (symbolizer->answer.module) /* LLVM tells an error once a file */
+		symbolizer->answer.module->has_told_err = true;
 	return output_drain(&symbolizer->out);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command/message.h"
 #include "gsym/base/vec.h"
@@ -56,6 +57,19 @@ static int add_dsym_hint(const struct option_row *row, const char *value, void *
 	if (options->n_dsym_hints == DEBUG_DIRS_MAX)
 		return diag_set(diag, -E2BIG, "given too often");
 	options->dsym_hints[options->n_dsym_hints++] = value;
+	return 0;
+}
+
+/* @to: PATH_MAX bytes. */
+static int set_package(const struct option_row *row, const char *value, void *to, struct gsym_diag *diag)
+{
+	char dir[PATH_MAX] = "";
+	bool is_relative = value[0] != '/';
+	(void)row;
+	if (is_relative && !getcwd(dir, sizeof(dir)))
+		return diag_set(diag, -errno, "%s: %s", value, strerror(errno));
+	if (snprintf(to, PATH_MAX, "%s%s%s", dir, is_relative ? "/" : "", value) >= PATH_MAX)
+		return diag_set(diag, -ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
 	return 0;
 }
 
@@ -160,7 +174,8 @@ const struct option_row symbolizer_rows[] = {
 	 OPTION_VALUE(symbolizer_options, debuginfod, DEBUGINFOD_NO), .groups = LLVM},
 	{0, "relativenames", NULL, "not done: GSYM does not tell the directory of a compilation",
 	 NOT_DONE, .groups = LLVM},
-	{0, "dwp", "FILE", "not done: a DWARF package is found beside its program", NOT_DONE, .groups = LLVM},
+	{0, "dwp", "FILE", "the DWARF package, if it is not beside the file",
+	 OPTION_PARSED(symbolizer_options, package, set_package), .groups = LLVM},
 	{0, "dsym-hint", "DIR.dSYM", "look for debug files in this bundle, too",
 	 add_dsym_hint, 0, 0, 0, 0, .groups = LLVM},
 	{0, "filter-markup", NULL, "not done: use gsym filter", NOT_DONE, .groups = LLVM},

@@ -2,6 +2,7 @@
 #ifndef CLI_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 #define CLI_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,7 @@ struct symbolizer_options {
 	uint64_t context;    /* lines of source around each line */
 	uint64_t cache_size; /* bytes of open images; 0: no limit of its own */
 	const char *object, *build_id, *section, *arch, *gsym_dir, *cache;
+	char package[PATH_MAX]; /* the DWARF package, absolute; empty: the one beside a file */
 	const char *debug_dirs[DEBUG_DIRS_MAX + 2]; /* those given, the default one, NULL */
 	size_t n_debug_dirs;
 	const char *dsym_hints[DEBUG_DIRS_MAX]; /* bundles */

@@ -59,6 +59,9 @@ int open_debugdata(struct object_file *object, struct object_file **ret);
  */
 struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs, struct gsym_diag *why);
 
+/* The path of the PDB file as @object names it; NULL: it names none, or is no PE file. */
+const char *pdb_path(const struct object_file *object);
+
 /* The path of that file in a symbol store, NAME.pdb/GUIDage/NAME.pdb, cut to @size. False: @pe names none. */
 bool pdb_store_name(const struct object_file *pe, char *ret, size_t size);
 

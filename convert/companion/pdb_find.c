@@ -87,6 +87,12 @@ struct object_file *pdb_find(const struct object_file *pe, const char *const *di
 	return pdb;
 }
 
+const char *pdb_path(const struct object_file *object)
+{
+	const char *path = object->format == &pe_format ? pe_of(object)->pdb_path : NULL;
+	return path && *path ? path : NULL;
+}
+
 bool pdb_store_name(const struct object_file *pe, char *ret, size_t size)
 {
 	const char *name = pe->format == &pe_format && pe->id_size ? base_name(pe) : NULL;

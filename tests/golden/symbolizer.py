@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import make_macho  # noqa: E402
+from lib import make_macho, make_pe  # noqa: E402
 from lib.macho_sample import program  # noqa: E402
 
 LIMIT = 600
@@ -270,8 +270,7 @@ class Symbolizer(unittest.TestCase):
         self.llvm("--output-style=JSON", "-e", "nope", "1", status=1)
 
     def test_refused(self):
-        for option, words in (("--relativenames", "GSYM does not tell"), ("--dwp=x", "found beside"),
-                              ("--filter-markup", "use gsym filter"), ("--dia", "Windows"),
+        for option, words in (("--relativenames", "GSYM does not tell"), ("--filter-markup", "use gsym filter"), ("--dia", "Windows"),
                               ("--output-style=XML", "GNU, LLVM or JSON, but got 'XML'\n"),
                               ("--functions=long", "none, short or linkage, but got 'long'\n"),
                               ("--adjust-vma=-1", "a non-negative integer, but got '-1'\n"),
@@ -288,6 +287,44 @@ class Symbolizer(unittest.TestCase):
         self.assertEqual(self.err, "llvm-symbolizer: error: cannot specify both --build-id and --obj\n")
         self.llvm("-e", "nope", "0", status=1)
         self.assertEqual(self.err, "llvm-symbolizer: error: 'nope': No such file or directory\n")
+
+    def test_errors_once(self):
+        """An error is told for the first line that asks about the file."""
+        asked = "nope 0\nnope 1\nnope foo\nDATA nope 0\n"
+        self.assertEqual(self.llvm(text=asked), "??\n??:0:0\n\n" * 3 + "??\n0 0\n??:?\n\n")
+        self.assertEqual(self.err, "llvm-symbolizer: error: 'nope': No such file or directory\n")
+        self.assertEqual(self.llvm("--output-style=JSON", text=asked),
+                         '{"Address":"0x0","Error":{"Message":"No such file or directory"},"ModuleName":"nope"}\n'
+                         '{"Address":"0x1","ModuleName":"nope","Symbol":[]}\n{"Loc":[],"ModuleName":"nope","SymName":"foo"}\n'
+                         '{"Address":"0x0","Data":{"Name":"","Size":"0x0","Start":"0x0"},"ModuleName":"nope"}\n')
+
+    def test_missing_pdb(self):
+        """A program for Windows whose PDB is not there, and that has no DWARF, is an error, which names the PDB."""
+        for dwarf in (False, True):
+            program = make_pe.program(dwarf=dwarf, id=False)
+            program.debug_entries([(make_pe.CODEVIEW, make_pe.codeview(path=b"C:\\b\\x.pdb\0"))])
+            pathlib.Path(self.at(f"pe{dwarf}.exe")).write_bytes(program.file())
+        why = "'peFalse.exe': 'C:\\b\\x.pdb': No such file or directory\n"
+        self.assertEqual(self.llvm("-e", "peFalse.exe", "0x140001000", status=1), "")
+        self.assertEqual(self.err, f"llvm-symbolizer: error: {why}")
+        self.assertEqual(self.llvm(text="peFalse.exe 0x140001000\n" * 2), "??\n??:0:0\n\n" * 2)
+        self.assertEqual(self.err, f"llvm-symbolizer: error: {why}")
+        self.assertNotIn("??", self.llvm("-e", "peTrue.exe", "0x140001000"))
+        self.assertNotIn("??\n", self.gnu("-fe", "peFalse.exe", "0x140001000").splitlines(True)[0])
+
+    @unittest.skipUnless(shutil.which("dwp"), "needs dwp")
+    def test_package(self):
+        """The DWARF package is that of the option, whatever it is called."""
+        os.mkdir(self.at("split"))
+        must("cc", "-gdwarf-4", "-gsplit-dwarf", "-O1", "-o", "app", "../app.c", cwd=self.at("split"))
+        must("dwp", "-e", "app", "-o", "other.dwp", cwd=self.at("split"))
+        for dwo in pathlib.Path(self.at("split")).glob("*.dwo"):
+            dwo.unlink()
+        with_package, without = (self.llvm("-s", f"--dwp={name}", "-e", "split/app", hex(self.addr)) for name in
+                                 ("split/other.dwp", "nope.dwp"))
+        self.assertRegex(with_package, r"^deep\napp.c:2:\d+\nmiddle\napp.c:3:\d+\nouter\napp.c:4:\d+\n\n$")
+        self.assertTrue(without.startswith("outer\n"), without)
+        self.assertEqual(with_package, self.llvm("-s", f"--dwp={self.at('split/other.dwp')}", "-e", "split/app", hex(self.addr)))
 
     def test_help(self):
         for name, option in (("addr2line", "--section=NAME"), ("llvm-addr2line-22", "--build-id=ID"), ("llvm-symbolizer", "--build-id=ID")):

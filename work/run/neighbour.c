@@ -151,12 +151,20 @@ static const char *ending_at(const struct search_path *search, const char *path,
 	return found;
 }
 
+static bool is_package(const char *path)
+{
+	size_t n = strlen(path);
+	return n > 4 && strcmp(path + n - 4, ".dwp") == 0;
+}
+
 /* What @name asks for, see PACKED: the file, or else a compressed one. */
 static int find_named(const struct search_path *search, const char *name, struct neighbour *ret)
 {
 	bool packed = !strncmp(name, PACKED, sizeof(PACKED) - 1);
 	const char *path = packed ? name + sizeof(PACKED) - 1 : name;
 	char other[PATH_MAX];
+	if (search->package && is_package(path))
+		path = search->package;
 	*ret = (struct neighbour){.path = path, .ending = ""};
 	dev_t avoid = search->mountpoint ? entry_device(AT_FDCWD, search->mountpoint) : 0;
 	int fd = find_neighbour(search, path, avoid, ret);
@@ -201,5 +209,7 @@ uint64_t search_path_fingerprint(const struct search_path *search)
 	uint64_t sum = search->all;
 	for (const char *const *dir = search->dirs; *dir; dir++)
 		sum = XXH3_64bits_withSeed(*dir, strlen(*dir), sum);
+	if (search->package)
+		sum = XXH3_64bits_withSeed(search->package, strlen(search->package), ~sum);
 	return search->servers ? ~sum : sum;
 }

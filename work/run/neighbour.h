@@ -23,6 +23,7 @@ struct search_path {
 	const char *mountpoint;  /* never searched: reading below our own mount would deadlock; or NULL */
 	bool all;                /* any file that the process can read, for answers that only its user sees */
 	uint64_t servers;        /* of debuginfod, see debuginfod.h; 0: none */
+	const char *package;     /* taken for any DWARF package, NAME.dwp; NULL: that of the name */
 };
 
 /* What decides who may read a neighbour, and whether it has changed. */
