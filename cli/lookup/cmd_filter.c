@@ -230,7 +230,7 @@ static const struct option_row options[] = {
 	 OPTION_STRING(filtering, maps.slide)},
 	{0, "strip-prefix", "DIR",
 	 "remove DIR from the beginning of paths; auto: the\ndirectory of all sources of an image, but "
-	 "those\nbelow /usr; may be repeated",
+	 "those\nbelow /usr, as by default for kernels; none;\nmay be repeated",
 	 OPTION_LIST(filtering, strip)},
 	{0, "format", "log|json|stack",
 	 "output: the log, an object for each frame and for\nthe text between, or stacks for 'gsym stack'\n"
@@ -469,14 +469,15 @@ static int filter_log(struct filtering *f)
 	return err ? output_fail(err) : status;
 }
 
-/* "auto" is no directory. */
+/* "auto" is no directory. By default the kernel's are stripped from text, as decode_stacktrace.sh does. */
 static void take_auto(struct filtering *f)
 {
 	size_t n = 0;
+	f->images.strips = f->strip.n || f->how.output != FILTER_LOG ? STRIP_NONE : STRIP_KERNEL;
 	for (size_t i = 0; i < f->strip.n; i++) {
 		if (strcmp(f->strip.v[i], "auto") == 0)
-			f->images.wants_root = true;
-		else
+			f->images.strips = STRIP_ROOTS;
+		else if (strcmp(f->strip.v[i], "none") != 0)
 			f->strip.v[n++] = f->strip.v[i];
 	}
 	f->strip.n = n;

@@ -24,35 +24,6 @@ enum {
 	GUID_SIZE = 16,
 };
 
-/* The bytes of @root that are a directory of @dir, too. */
-static size_t shared_directory(const char *root, size_t size, const char *dir)
-{
-	size_t n = 0, last = 0;
-	for (; n < size && dir[n] == root[n]; n++)
-		last = root[n] == '/' ? n : last;
-	bool whole = (n == size || root[n] == '/') && (!dir[n] || dir[n] == '/');
-	return whole ? n : last;
-}
-
-/*
- * The longest directory that all source files are in, without a slash at its end; those below /usr, headers
- * of the system, do not count. *ret is allocated, or NULL if they share none. 0 or -ENOMEM.
- */
-static int source_root_find(const struct gsym_reader *reader, char **ret)
-{
-	const char *root = NULL, *dir, *base;
-	size_t size = 0;
-	for (uint32_t i = 1; i < gsym_reader_info(reader)->num_files; i++) {
-		if (gsym_reader_file(reader, i, &dir, &base) || dir[0] != '/' ||
-		    strncmp(dir, "/usr/", 5) == 0)
-			continue;
-		size = root ? shared_directory(root, size, dir) : strlen(dir);
-		root = root ? root : dir;
-	}
-	*ret = size > 1 ? strndup(root, size) : NULL;
-	return size > 1 && !*ret ? -ENOMEM : 0;
-}
-
 /* ---- Ids ---- */
 
 /* Whether the text is @size bytes in hexadecimal, or begins so with enough of them. */
@@ -253,7 +224,8 @@ static void close_image(struct image_file *file)
 	name_table_free(file->shown);
 	free(file->name);
 	free(file->real);
-	free(file->root);
+	for (size_t i = 0; i < SOURCE_ROOTS; i++)
+		free(file->roots[i]);
 }
 
 void images_deinit(struct image_files *images)
@@ -551,13 +523,13 @@ bool images_lack_kernel(const struct image_files *images)
 }
 
 /* Its files are read once. 0 or -ENOMEM. */
-static int find_root(struct image_files *images, const struct image_file *found)
+static int find_roots(struct image_files *images, const struct image_file *found)
 {
 	struct image_file *file = &images->list.v[found - images->list.v];
-	if (file->has_root || !images->wants_root)
+	if (file->has_roots)
 		return 0;
-	file->has_root = true;
-	return source_root_find(file->reader, &file->root);
+	file->has_roots = true;
+	return source_roots_find(file->reader, file->roots);
 }
 
 /* Its demangled names are indexed once. 0 or -ENOMEM. */
@@ -576,18 +548,20 @@ static int index_shown(struct image_files *images, const struct image_file *foun
 }
 
 /* 0 or -ENOMEM. */
-static int fill_image(struct image_files *images, const struct image_file *file, bool needs_shown,
-		      struct filter_image *ret)
+static int fill_image(struct image_files *images, const struct image_file *file,
+		      const struct filter_module *module, struct filter_image *ret)
 {
-	int err = find_root(images, file);
-	if (!err && needs_shown)
+	bool strips = images->strips == STRIP_ROOTS || (images->strips == STRIP_KERNEL && module->is_kernel);
+	int err = strips ? find_roots(images, file) : 0;
+	if (!err && module->needs_shown)
 		err = index_shown(images, file);
 	*ret = (struct filter_image){.reader = file->reader,
 				     .base = file->base,
 				     .has_ada = file->map && file->map->has_ada,
 				     .shown = file->shown,
-				     .segments = file->map,
-				     .root = file->root};
+				     .segments = file->map};
+	for (size_t i = 0; strips && i < SOURCE_ROOTS; i++)
+		ret->roots[i] = file->roots[i];
 	return err;
 }
 
@@ -595,7 +569,7 @@ int images_find_for_filter(void *user, const struct filter_module *module, struc
 {
 	const struct image_file *file;
 	int err = images_find(user, module, &file);
-	return err ? err : fill_image(user, file, module->needs_shown, ret);
+	return err ? err : fill_image(user, file, module, ret);
 }
 
 /* Returns whether the file is named like a module, perhaps with suffixes: "ext4.ko.debug". */
@@ -613,7 +587,7 @@ int images_module(void *user, const struct filter_module *kernel, size_t i, stru
 		int place = image_place_fit(0, file->name, kernel);
 		place = image_place_fit(place, file->real ? file->real : "", kernel);
 		if (is_ko(file->name) && place >= 0 && !i--)
-			return fill_image(images, file, false, ret);
+			return fill_image(images, file, kernel, ret);
 	}
 	return -ENOENT;
 }

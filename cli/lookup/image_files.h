@@ -9,20 +9,24 @@
 
 #include "cli/command/cli_options.h"
 #include "cli/lookup/object_lookup.h"
+#include "cli/lookup/source_roots.h"
 #include "gsym/base/vec.h"
 #include "log/engine/filter.h"
+
+/* Of which images the directories of source files are determined. */
+enum strip { STRIP_KERNEL, STRIP_NONE, STRIP_ROOTS };
 
 struct image_file {
 	const struct gsym_reader *reader; /* of either of the next two */
 	struct gsym_reader *opened;       /* a GSYM file; NULL: none */
 	struct lookup_image object;       /* an object file, which owns @map, too; closed: none */
 	char *name;                       /* as given; of the mount: the id */
-	char *real;               /* of an operand: its path without symbolic links; NULL: not known */
-	uint64_t base;            /* image base */
-	struct name_table *shown; /* of shown_names.h; NULL: not needed yet */
-	char *root;               /* directory of its source files; NULL: none, or not wanted */
-	bool has_root;            /* @root is set */
-	struct address_map *map;  /* of the mount: segments; NULL: not known */
+	char *real;                /* of an operand: its path without symbolic links; NULL: not known */
+	uint64_t base;             /* image base */
+	struct name_table *shown;  /* of shown_names.h; NULL: not needed yet */
+	char *roots[SOURCE_ROOTS]; /* of its source files; NULL: none, or not wanted */
+	bool has_roots;            /* they were looked for */
+	struct address_map *map;   /* of the mount: segments; NULL: not known */
 };
 
 /* A module that was looked for by its name in the mount. */
@@ -35,7 +39,7 @@ struct asked_module {
 
 struct image_files {
 	const char *mount; /* where gsymfs is mounted; NULL: nowhere */
-	bool wants_root;   /* determine the directories of source files */
+	enum strip strips; /* the directories that paths lose; zero: those of kernels */
 	bool by_name;      /* find images there by file name, too, if the log has no id */
 	VEC(struct image_file) list;
 	size_t n_given; /* the first of them are operands, the rest are of the mount */

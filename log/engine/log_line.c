@@ -19,7 +19,7 @@ struct frame_output {
 	const struct gsym_answer *answer;
 	size_t index; /* of its frames */
 	const struct filter_options *options;
-	const char *root; /* of the image */
+	const struct filter_image *image;
 	enum demangle_mode demangle;
 	bool is_json; /* the line */
 };
@@ -89,18 +89,20 @@ static bool strip_dir(struct text_buf *out, size_t from, const char *dir)
 	return true;
 }
 
-void log_path_strip(struct text_buf *out, size_t from, const struct filter_options *options, const char *root)
+void log_path_strip(struct text_buf *out, size_t from, const struct filter_options *options,
+		    const struct filter_image *image)
 {
 	for (size_t i = 0; i < options->n_strip; i++)
 		if (strip_dir(out, from, options->strip[i]))
 			return;
-	if (root)
-		strip_dir(out, from, root);
+	for (size_t i = 0; i < ARRAY_SIZE(image->roots); i++)
+		if (image->roots[i] && strip_dir(out, from, image->roots[i]))
+			return;
 }
 
 static void strip_path(const struct frame_output *p, size_t from)
 {
-	log_path_strip(p->out, from, p->options, p->root);
+	log_path_strip(p->out, from, p->options, p->image);
 }
 
 static void write_path(const struct frame_output *p)
@@ -601,7 +603,7 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 			.resolved = &line->resolved[i],
 			.answer = answer,
 			.options = options,
-			.root = line->images[i].root,
+			.image = &line->images[i],
 			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
 			.is_json = is_json,
 		};

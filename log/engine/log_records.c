@@ -95,7 +95,7 @@ static void write_functions(struct text_buf *out, const struct gsym_answer *answ
 			text_lit(out, ",\"file\":\"");
 			size_t from = out->n;
 			render_path(out, frame->dir, frame->base, ESCAPE_JSON);
-			log_path_strip(out, from, options, image->root);
+			log_path_strip(out, from, options, image);
 			text_lit(out, "\",\"line\":");
 			text_dec(out, frame->line);
 		}

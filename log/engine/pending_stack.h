@@ -120,9 +120,9 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		    const struct stack_resolver *resolver, struct gsym_answer *answer,
 		    const struct filter_options *options);
 
-/* Strips a directory of @options, or @root (NULL: none), from the path that @out holds from @from on. */
+/* Strips a directory of @options, or a root of @image, from the path that @out holds from @from on. */
 void log_path_strip(struct text_buf *out, size_t from, const struct filter_options *options,
-		    const char *root);
+		    const struct filter_image *image);
 
 /*
  * Appends a JSON object for each of the frames: line, module, id, address, the functions or the reason why

@@ -66,7 +66,7 @@ struct filter_image {
 	bool has_ada;                   /* partly written in Ada: demangle names of Ada, too */
 	const void *segments;           /* for segment() */
 	const struct name_table *shown; /* of shown_names.h, if the module needs it; NULL: none */
-	const char *root;               /* a directory to strip from the beginning of paths; NULL: none */
+	const char *roots[2];           /* directories to strip from the beginning of paths; NULL: none */
 };
 
 struct filter_images {

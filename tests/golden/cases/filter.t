@@ -139,13 +139,13 @@ $ printf '[   12.345678] BUG: kernel NULL pointer dereference, address: 00000000
 $ gsym filter plain.gsym <log
 [   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010
 [   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1
-[   12.345690] RIP: 0010:square (/src/app/include/shape.h:3) [inlined]
-[   12.345690] RIP: 0010:Shape::area() const (/src/app/include/shape.h:8) [inlined]
-[   12.345690] RIP: 0010:main (/src/app/main.cc:11)
+[   12.345690] RIP: 0010:square (include/shape.h:3) [inlined]
+[   12.345690] RIP: 0010:Shape::area() const (include/shape.h:8) [inlined]
+[   12.345690] RIP: 0010:main (main.cc:11)
 [   12.345701] Call Trace:
 [   12.345703]  <TASK>
 [   12.345705]  ? _start+0x4/0x10
-[   12.345707]  main (/src/app/main.cc:12)
+[   12.345707]  main (main.cc:12)
 [   12.345709]  do_one_initcall+0x56/0x230
 [   12.345711]  fold_a+0x4/0x10 [other]
 [   12.345713]  </TASK>
@@ -159,7 +159,7 @@ $ printf '[    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E   
 [    4.200002]  main+0x15/0x20
 $ gsym filter plain.gsym <log
 [    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567
-[    4.200001]  main (/src/app/main.cc:12) [plain deadbeef00010203]
+[    4.200001]  main (main.cc:12) [plain deadbeef00010203]
 [    4.200002]  main+0x15/0x20
 gsym filter: 1 of 2 frames explained
 gsym filter: kernel (0123456789abcdef0123456789abcdef01234567): 1 frame not explained: give vmlinux with this id
@@ -168,14 +168,14 @@ $ printf ' main+0x15/0x100\n main+0xf4/0x100\n main+0x15/0x20\n' | gsym filter p
 gsym filter: vmlinux: the log seems to be of another build: main has 0x100 bytes there, 0x20 in the image; such frames are left as they are
  main+0x15/0x100
  main+0xf4/0x100
- main (/src/app/main.cc:12)
+ main (main.cc:12)
 gsym filter: 1 of 3 frames explained
 gsym filter: vmlinux: 2 frames not explained: of another build: the function's size differs
 # Two such functions: the size that is equal is so by chance.
 $ printf ' main+0x15/0x20\n\n main+0x15/0x20\n _start+0x4/0x100\n fold_a+0x4/0x90\n\n main+0x15/0x20\n' | gsym filter plain.gsym
 gsym filter: vmlinux: the log seems to be of another build: _start has 0x100 bytes there, 0x10 in the image; such frames are left as they are
 gsym filter: vmlinux: the log is of another build: fold_a, too, has 0x90 bytes there, 0x8 in the image; all its frames from here on are left as they are
- main (/src/app/main.cc:12)
+ main (main.cc:12)
 
  main+0x15/0x20
  _start+0x4/0x100
@@ -282,6 +282,27 @@ gsym filter: 1 of 1 frames explained
 $ gsym filter --strip-prefix=/src/app/include --strip-prefix=auto plain.gsym <log
 deadbeef00010203+0xc square at shape.h:3 (inlined by) Shape::area() const at shape.h:8 (inlined by) main at main.cc:11
 gsym filter: 1 of 1 frames explained
+# A kernel that was built reproducibly: relative paths of C files, absolute ones of assembler files, one tree. Its Code: is left.
+$ printf '%s\n' 'MODULE Linux x86_64 000000000000000000000000000000010 vmlinux' 'FILE 0 debian/build/b/init/main.c' 'FILE 1 debian/build/b/arch/x86/lib/a.c' 'FILE 2 /build/linux/arch/x86/lib/memcpy.S' 'FILE 3 debian/build/b/mm/a.c' 'FUNC 1000 20 0 start_kernel' '1000 20 5 0' 'FUNC 1100 20 0 memcpy' '1100 20 9 2' 'FUNC 1200 20 0 in_a' '1200 10 3 1' '1210 10 4 3' >roots.sym; gsym convert --quiet roots.sym -o vmlinux.gsym
+$ printf '%s\n' 'Code: 00 00 <0f> 0b' ' start_kernel+0x8/0x20' ' memcpy+0x8/0x20' >log; gsym filter --quiet vmlinux.gsym <log
+Code: 00 00 <0f> 0b
+ start_kernel (init/main.c:5)
+ memcpy (arch/x86/lib/memcpy.S:9)
+$ gsym filter --quiet --strip-prefix=none vmlinux.gsym <log
+Code: 00 00 <0f> 0b
+ start_kernel (debian/build/b/init/main.c:5)
+ memcpy (/build/linux/arch/x86/lib/memcpy.S:9)
+$ gsym filter --quiet --strip-prefix=/build/linux vmlinux.gsym <log
+Code: 00 00 <0f> 0b
+ start_kernel (debian/build/b/init/main.c:5)
+ memcpy (arch/x86/lib/memcpy.S:9)
+$ printf '[vmlinux+0x1005]\n[vmlinux+0x1105]\n' | gsym filter --quiet vmlinux.gsym
+[vmlinux+0x1005] start_kernel at debian/build/b/init/main.c:5
+[vmlinux+0x1105] memcpy at /build/linux/arch/x86/lib/memcpy.S:9
+$ printf '[vmlinux+0x1005]\n[vmlinux+0x1105]\n' | gsym filter --quiet --strip-prefix=auto vmlinux.gsym
+[vmlinux+0x1005] start_kernel at init/main.c:5
+[vmlinux+0x1105] memcpy at arch/x86/lib/memcpy.S:9
+$ rm vmlinux.gsym roots.sym
 # ThreadSanitizer has no addresses, and an arm64 kernel repeats where the processor was.
 $ printf '    #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)\n    #1 <null> <null> (plain+0x15) (BuildId: deadbeef00010203)\n\npc : main+0xc/0x20\nlr : _start+0x4/0x10\nCall trace:\n main+0xc/0x20\n main+0x15/0x20\n' >log; cat log
     #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)
@@ -674,7 +695,8 @@ Options:
                               address and NUMBER
       --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
                               directory of all sources of an image, but those
-                              below /usr; may be repeated
+                              below /usr, as by default for kernels; none;
+                              may be repeated
       --format=log|json|stack output: the log, an object for each frame and for
                               the text between, or stacks for 'gsym stack'
                               (default log)

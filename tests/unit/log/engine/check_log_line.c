@@ -459,7 +459,7 @@ TEST(stripped)
 		t.options.strip = rows[i].strip;
 		for (t.options.n_strip = 0; rows[i].strip[t.options.n_strip];)
 			t.options.n_strip++;
-		t.images[0].root = rows[i].root;
+		t.images[0].roots[1] = rows[i].root;
 		snprintf(expected, sizeof(expected), "alpha %s:5", rows[i].path);
 		becomes(STYLE_THREADS, "{x}", expected);
 		snprintf(expected, sizeof(expected), "(\"file\":\"%s\",\"line\":5,", rows[i].path);

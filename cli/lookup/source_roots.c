@@ -1,0 +1,88 @@
+#include "cli/lookup/source_roots.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files whose paths begin alike, absolute or relative. */
+struct source_tree {
+	const char
+		*dir; /* of a file, whose first @size bytes are the directory of all; NULL: there is none */
+	size_t size;
+	uint32_t files;
+};
+
+/* Returns the tree that a file in @dir is of: 0 absolute, 1 relative, -1 none of a program. */
+static int tree_of(const char *dir, const char *base)
+{
+	if (*base == '<' || strncmp(dir, "/usr/", 5) == 0)
+		return -1;
+	return *dir != '/';
+}
+
+/* The first bytes of @root that are a directory of @dir, too. */
+static size_t shared_directory(const char *root, size_t size, const char *dir)
+{
+	size_t n = 0, last = 0;
+	for (; n < size && dir[n] == root[n]; n++)
+		last = root[n] == '/' ? n : last;
+	bool whole = (n == size || root[n] == '/') && (!dir[n] || dir[n] == '/');
+	return whole ? n : last;
+}
+
+static void find_trees(const struct gsym_reader *reader, struct source_tree trees[static SOURCE_ROOTS])
+{
+	const char *dir, *base;
+	for (uint32_t i = 1; i < gsym_reader_info(reader)->num_files; i++) {
+		if (gsym_reader_file(reader, i, &dir, &base) || tree_of(dir, base) < 0)
+			continue;
+		struct source_tree *tree = &trees[tree_of(dir, base)];
+		tree->size = tree->dir ? shared_directory(tree->dir, tree->size, dir) : strlen(dir);
+		tree->dir = tree->dir ? tree->dir : dir;
+		tree->files++;
+	}
+}
+
+/* Returns whether @tree has a file in the directory of @size bytes at @below, or further below. */
+static bool has_directory(const struct gsym_reader *reader, const struct source_tree *tree, const char *below,
+			  size_t size)
+{
+	const char *dir, *base;
+	for (uint32_t i = 1; i < gsym_reader_info(reader)->num_files; i++) {
+		if (gsym_reader_file(reader, i, &dir, &base) ||
+		    tree_of(dir, base) != tree_of(tree->dir, "") ||
+		    strncmp(dir, tree->dir, tree->size) != 0 || (tree->size && dir[tree->size] != '/'))
+			continue;
+		dir += tree->size + (tree->size != 0);
+		if (strncmp(dir, below, size) == 0 && (!dir[size] || dir[size] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Cuts the directory of @part where what follows is a directory of @whole. */
+static void join(const struct gsym_reader *reader, struct source_tree *part, const struct source_tree *whole)
+{
+	for (size_t at = 1; at < part->size; at++) {
+		const char *below = part->dir + at + 1;
+		if (part->dir[at] == '/' && has_directory(reader, whole, below, part->size - at - 1)) {
+			part->size = at;
+			return;
+		}
+	}
+}
+
+int source_roots_find(const struct gsym_reader *reader, char *ret[static SOURCE_ROOTS])
+{
+	struct source_tree trees[SOURCE_ROOTS] = {{NULL}};
+	find_trees(reader, trees);
+	bool most = trees[1].files > trees[0].files;
+	if (trees[!most].dir)
+		join(reader, &trees[!most], &trees[most]);
+	for (size_t i = 0; i < SOURCE_ROOTS; i++) {
+		if (trees[i].size > 1 && !(ret[i] = strndup(trees[i].dir, trees[i].size)))
+			return -ENOMEM;
+	}
+	return 0;
+}
