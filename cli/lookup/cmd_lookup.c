@@ -99,31 +99,37 @@ static int find_details(struct lookup_command *lookup, uint64_t addr)
 	return 0;
 }
 
-/* Appends the answer that was found. */
-static int append_found(struct lookup_command *lookup, uint64_t addr)
+/* Appends the answer that was found at @addr, as the file was linked. */
+static int append_found(struct lookup_command *lookup, uint64_t given, uint64_t addr)
 {
 	int err = lookup->object.has_details ? find_details(lookup, addr) : 0;
-	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+	return err ? err : render_answer(&lookup->out, given, &lookup->answer, &lookup->render);
 }
 
 /*
  * Appends the answer; errors are those of gsym_lookup(). Of a damaged file part of an answer may be appended.
  */
-static int append(struct lookup_command *lookup, uint64_t addr, struct gsym_diag *diag)
+static int append(struct lookup_command *lookup, uint64_t given, uint64_t addr, struct gsym_diag *diag)
 {
 	if (lookup->all_merged)
 		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
 				     diag);
 	int err = gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, diag);
-	return err ? err : append_found(lookup, addr);
+	return err ? err : append_found(lookup, given, addr);
+}
+
+static uint64_t link_address(const struct lookup_command *lookup, uint64_t given)
+{
+	return address_from_usual_base(given, lookup->file->image.relative_end);
 }
 
 /* Appends the answer to one address. Only running out of memory is an error. */
-static int answer(struct lookup_command *lookup, uint64_t addr)
+static int answer(struct lookup_command *lookup, uint64_t given)
 {
+	uint64_t addr = link_address(lookup, given);
 	struct gsym_diag diag = {0};
 	size_t before = lookup->out.n;
-	int err = lookup->reader ? append(lookup, addr, &diag) : -ENOENT;
+	int err = lookup->reader ? append(lookup, given, addr, &diag) : -ENOENT;
 	if (err == -ENOENT || (!err && !lookup->all_merged && !has_file(&lookup->answer)))
 		tell_why(lookup, addr);
 	if (!err || err == -ENOMEM)
@@ -132,7 +138,7 @@ static int answer(struct lookup_command *lookup, uint64_t addr)
 		fail(lookup->file->path, err, &diag);
 		lookup->incomplete = true;
 	}
-	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, addr, &lookup->render);
+	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, given, &lookup->render);
 }
 
 static struct batch_query parse_line(const char *line, size_t size)
@@ -146,10 +152,8 @@ static struct batch_query parse_line(const char *line, size_t size)
 		line++;
 		size--;
 	}
-	if (!too_long && address_parse(line, size, &query.given)) {
-		query.addr = query.given;
+	if (!too_long && address_parse(line, size, &query.given))
 		return query;
-	}
 	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
 }
 
@@ -204,6 +208,8 @@ static int answer_batch(struct lookup_command *lookup)
 	struct batch *batch = lookup_file_batch(lookup->file);
 	if (!batch)
 		return -ENOMEM;
+	for (size_t i = 0; i < lookup->queries.n; i++)
+		lookup->queries.v[i].addr = link_address(lookup, lookup->queries.v[i].given);
 	for (size_t done = 0, expected = 0, n; done < lookup->queries.n; done += n) {
 		struct gsym_diag diag = {0};
 		if (done >= expected)
@@ -348,7 +354,6 @@ static int add_line_with_file(struct lookup_command *lookup, const char *line, s
 	if (size > LINE_MAX_SIZE || !split_line(line, size, &address, &file) ||
 	    !address_parse(address.text, address.size, &query.given))
 		return answer_malformed(lookup, line, size);
-	query.addr = query.given;
 	int err = change_file(lookup, file.text, file.size);
 	return err ? err : vec_push(&lookup->queries, query);
 }
@@ -363,10 +368,8 @@ static int add_line(struct lookup_command *lookup, const char *line, size_t size
 static int add_next(struct lookup_command *lookup, const char *text, size_t size, size_t *ret_size)
 {
 	struct batch_query query = {.kind = BATCH_ADDRESS};
-	if (lookup->path && (*ret_size = address_line(text, size, &query.given))) {
-		query.addr = query.given;
+	if (lookup->path && (*ret_size = address_line(text, size, &query.given)))
 		return vec_push(&lookup->queries, query);
-	}
 	const char *nl = memchr(text, '\n', size);
 	*ret_size = nl ? (size_t)(nl + 1 - text) : 0;
 	return nl ? add_line(lookup, text, (size_t)(nl - text)) : 0;
@@ -451,7 +454,7 @@ static int answer_function(void *user, const struct name_hit *hit)
 				    &diag);
 	if (!err && !has_file(&lookup->answer))
 		tell_why(lookup, addr);
-	return err ? err : append_found(lookup, addr);
+	return err ? err : append_found(lookup, addr, addr);
 }
 
 /* "main+4", "main + 0x4": offsets as they are not written here. */

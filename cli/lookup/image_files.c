@@ -15,6 +15,7 @@
 #include "cli/command/commands.h"
 #include "cli/lookup/image_name.h"
 #include "cli/command/message.h"
+#include "gsym/read/reader.h"
 #include "gsym/render/shown_names.h"
 
 enum {
@@ -281,6 +282,7 @@ static int read_map(const char *path, struct image_file *file)
 	if (!err) {
 		notes_read_map((struct span){(const uint8_t *)text.v, text.n}, file->map);
 		file->base = file->map->base;
+		file->map->relative_end = file->map->is_relative ? reader_code_end(file->reader) : 0;
 	}
 	text_deinit(&text);
 	fclose(status);
@@ -557,6 +559,7 @@ static int fill_image(struct image_files *images, const struct image_file *file,
 		err = index_shown(images, file);
 	*ret = (struct filter_image){.reader = file->reader,
 				     .base = file->base,
+				     .relative_end = file->map ? file->map->relative_end : 0,
 				     .has_ada = file->map && file->map->has_ada,
 				     .shown = file->shown,
 				     .segments = file->map};

@@ -236,6 +236,7 @@ static void set_handle(struct lookup_image *image, struct handle *handle)
 	image->reader = handle->reader;
 	image->demangle = handle_demangle(handle);
 	image->base = handle->addresses.base;
+	image->relative_end = handle->addresses.relative_end;
 }
 
 /* The details of the image, which is identified; NULL if they are not wanted. */

@@ -59,7 +59,9 @@ struct lookup_image {
 	struct gsym_reader *opened;       /* a GSYM file, as in a mount, or NULL */
 	enum demangle_mode demangle;      /* that fits its names */
 	uint64_t base;                    /* image base */
-	struct image_details *details;    /* NULL: it has none, or they are not wanted */
+	/* 0, or where the base is not known the end of the code: see address_from_usual_base() */
+	uint64_t relative_end;
+	struct image_details *details; /* NULL: it has none, or they are not wanted */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gsym/base/address.h"
 #include "gsym/read/name_index.h"
 
 enum { SYMBOL_PLACES_MAX = 1024 };
@@ -162,6 +163,7 @@ static int link_address(struct symbol_answer *answer, uint64_t addr, uint64_t *r
 {
 	*ret = addr - answer->options->adjust_vma +
 	       (answer->options->relative ? answer->module->image.base : 0);
+	*ret = address_from_usual_base(*ret, answer->module->image.relative_end);
 	return add_section_start(answer, ret);
 }
 

@@ -150,6 +150,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.units = s->units,
 		.image_base = s->image_base,
 		.has_ada = s->has_ada,
+		.is_relative = s->is_relative,
 	};
 	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
 	snprintf(m.bounded_by, sizeof(m.bounded_by), "%s", s->bounded_by ? s->bounded_by : "");

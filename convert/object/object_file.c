@@ -378,6 +378,7 @@ int segments_report(const struct object_file *object, struct convert_summary *su
 	size_t n = object_has_code(object) ? object->segments.n : 0;
 	summary->image_base = object->has_base ? object->base_address & ~(uint64_t)(PAGE - 1) : 0;
 	n = n < CONVERT_SEGMENTS_MAX ? n : CONVERT_SEGMENTS_MAX;
+	summary->is_relative = object->is_relative;
 	summary->segments = calloc(n + 1, sizeof(*summary->segments));
 	if (!summary->segments)
 		return -ENOMEM;

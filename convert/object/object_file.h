@@ -115,6 +115,7 @@ struct object_file {
 	bool id_is_truncated; /* see struct image_identity */
 	char go_id[GO_ID_SIZE];
 	bool has_base;
+	bool is_relative;      /* addresses count from a base that the file does not tell */
 	uint64_t base_address; /* p_vaddr of the first PT_LOAD, address of __TEXT, or ImageBase */
 
 	/* Content */

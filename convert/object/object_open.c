@@ -247,7 +247,7 @@ static void forget_slice(struct object_file *object)
 	object->format = NULL;
 	object->sections.n = object->segments.n = object->text.n = 0;
 	object->id_size = 0;
-	object->has_base = false;
+	object->has_base = object->is_relative = false;
 }
 
 static bool has_id(const struct object_file *object, const struct object_pick *pick)

@@ -81,6 +81,7 @@ static int use(struct log_file *log, struct image *image, const struct filter_mo
 	}
 	*ret = (struct filter_image){.reader = handle->reader,
 				     .base = handle->addresses.base,
+				     .relative_end = handle->addresses.relative_end,
 				     .has_ada = handle->addresses.has_ada,
 				     .shown =
 					     module->needs_shown ? handle_attached(handle, SLOT_NAMES) : NULL,

@@ -110,3 +110,13 @@ uint64_t address_cut_offset(const char *text, size_t *size)
 	}
 	return 0;
 }
+
+uint64_t address_from_usual_base(uint64_t n, uint64_t end)
+{
+	/* of programs and libraries of 64 bit, and of 32 bit */
+	static const uint64_t bases[] = {0x140000000, 0x180000000, 0x400000, 0x10000000};
+	for (size_t i = 0; n >= end && i < sizeof(bases) / sizeof(*bases); i++)
+		if (n >= bases[i] && n - bases[i] < end)
+			return n - bases[i];
+	return n;
+}

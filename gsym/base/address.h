@@ -30,6 +30,13 @@ bool address_may_be_bare(const char *text, size_t n);
  */
 const char *address_begin(const char *text, uint64_t *ret);
 
+/*
+ * Makes @n relative in an image whose addresses count from a base that is not known, as of a PDB file without
+ * its program: where it is not before @end, the end of the code, but would be when one of the bases that
+ * linkers choose is subtracted, it is a link-time address. Else returns @n, also with an @end of 0.
+ */
+uint64_t address_from_usual_base(uint64_t n, uint64_t end);
+
 /* The offset that the name of a symbol ends with, "+0x" and digits, which is cut off @size; 0 without one. */
 uint64_t address_cut_offset(const char *text, size_t *size);
 

@@ -74,6 +74,15 @@ static inline uint32_t reader_func_size(const struct gsym_reader *reader, size_t
 	return cursor_u32(&c);
 }
 
+/* Where the code of the last function ends; 0 without functions. */
+static inline uint64_t reader_code_end(const struct gsym_reader *reader)
+{
+	uint32_t n = reader->info.num_addresses;
+	return n ? reader->info.base_address + reader_addr_off(reader, n - 1) +
+			       reader_func_size(reader, n - 1)
+		 : 0;
+}
+
 /* Splits the record of function @index; messages begin with "function record". */
 int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct function_info *ret,
 			struct gsym_diag *diag);

@@ -1,5 +1,7 @@
 #include "log/engine/pending_stack.h"
 
+#include "gsym/base/address.h"
+
 static bool next_segment(const struct filter_images *images, const struct filter_image *image, size_t i,
 			 struct filter_segment *ret)
 {
@@ -113,11 +115,13 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 {
 	switch ((enum frame_space)frame->space) {
 	case FRAME_NAME:
-	case FRAME_MANGLED:
-	case FRAME_LINK: *ret = frame->address; return true;
+	case FRAME_MANGLED: *ret = frame->address; return true;
+	case FRAME_LINK: *ret = address_from_usual_base(frame->address, image->relative_end); return true;
 	case FRAME_RVA: return !__builtin_add_overflow(frame->address, image->base, ret);
 	case FRAME_FILE: return from_file(images, image, frame->address, ret);
-	case FRAME_BPF: *ret = from_bpf(images, image, frame->address); return true;
+	case FRAME_BPF:
+		*ret = from_bpf(images, image, address_from_usual_base(frame->address, image->relative_end));
+		return true;
 	case FRAME_PERF: return from_perf(images, image, frame, ret);
 	case FRAME_CODE: break;
 	}

@@ -63,6 +63,7 @@ struct filter_segment {
 struct filter_image {
 	const struct gsym_reader *reader;
 	uint64_t base;                  /* link-time address of the first byte that is loaded */
+	uint64_t relative_end;          /* 0, or the end of its code if the base is not known */
 	bool has_ada;                   /* partly written in Ada: demangle names of Ada, too */
 	const void *segments;           /* for segment() */
 	const struct name_table *shown; /* of shown_names.h, if the module needs it; NULL: none */

@@ -200,6 +200,24 @@ def check_publics(gsym, program, pdb, out):
                 failures.append(f"publics of {path.name}: {rva:#x} is {got}, not {names}")
 
 
+# ---- Alone ----
+
+def check_alone(gsym, found, directory):
+    """A PDB without its program: link-time addresses are as good as relative ones, others are unknown."""
+    for machine, base, other in (("x86_64", 0x140000000, 0x7ff612340000), ("i386", 0x400000, 0x7ffe0000)):
+        program, pdb, wrong = pdb_programs.build(found, pdb_programs.Build("alone", machine=machine), directory)
+        if wrong:
+            failures.append(f"alone, {machine}: does not build: {wrong}")
+            continue
+        rva = next(p for p in pdbutil.Dump(pdb).procs if p.name == "chosen").rva
+        addresses = [f"{a + rva:#x}" for a in (0, base, image_base(program), other)]
+        for operands, lines in ((addresses, ""), ([], "\n".join(addresses))):
+            done = subprocess.run([gsym, "lookup", str(pdb), *operands], input=lines, capture_output=True, text=True, timeout=600)
+            told = done.stdout.split("\n\n") if lines else done.stdout.splitlines()
+            if not ("chosen" in told[0] and told[0].strip() == told[1].strip() == told[2].strip() and "??" in told[3]):
+                failures.append(f"alone, {machine}: {addresses} are {told}")
+
+
 # ---- Refused ----
 
 def check_refused(gsym, directory):
@@ -224,6 +242,7 @@ def main():
         if not missing:
             check_programs(gsym, found, directory)
             check_finding(gsym, found, directory)
+            check_alone(gsym, found, directory)
     for name, count in sorted(totals.items()):
         if name.endswith(" compared"):
             who = name[:-len(" compared")]

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import mount_harness  # noqa: E402
 from mount_harness import MountTest  # noqa: E402
+from test_batch import Tape  # noqa: E402
 from lib import make_pdb, make_pe  # noqa: E402
 
 GUID = uuid.UUID("a1b2c3d4-e5f6-0718-293a-4b5c6d7e8f90")
@@ -59,6 +60,7 @@ class PdbTest(MountTest):
         self.assertTrue(status["source"].endswith("renamed.pdb"), status)
         self.assertTrue(status["binary"].endswith("x.exe"), status)
         self.assertNotIn("missing", status)
+        self.assertNotIn("addresses", status)
 
     def test_dwarf_besides(self):
         """Debug data in the program is told before what the PDB file has, which fills its gaps."""
@@ -84,18 +86,24 @@ class PdbTest(MountTest):
         self.assertEqual(self.builds("app.exe"), self.builds("app.pdb"))
 
     def test_alone(self):
-        """Without the program addresses count from the image base; it may come later."""
+        """Without the program addresses count from the image base, and usual link-time ones are taken; it may come later."""
         self.add_file("x.pdb", data=self.pdb(scatter=True, block=512))
         self.mount().wait_scanned()
         id = GUID.hex
         self.assertEqual(self.ids(), {id})
-        for parts in (("0x1000",), ("rva", "0x1000"), ("base", "0x7ff000000", "0x7ff001000")):
+        for parts in (("0x1000",), ("0x140001000",), ("0x180001000",), ("rva", "0x1000"), ("base", "0x7ff000000", "0x7ff001000")):
             self.assertEqual(self.told(id, *parts), "start")
-        self.assertEqual(self.status(id)["kind"], "pdb")
+        for address in ("0x7ff001000", "0x140000000", "0x140009000"):
+            self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, id, address))
+        with Tape(os.path.join(self.mnt, "log")) as log:
+            self.assertEqual(log.ask(f"{id} 0x140001000\n"), f"{id} 0x140001000 start\n")
+        with Tape(os.path.join(self.mnt, id, "q")) as q:
+            self.assertEqual(q.ask("0x140001000\n"), "start at ??:0\n\n")
+        self.assertEqual((self.status(id)["kind"], self.status(id)["addresses"]), ("pdb", "relative"))
         self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, id, "off", "0x400"))
         made = self.program()
         self.add_file("x.exe", data=made.file())
-        mount_harness.wait_until(lambda: os.path.exists(os.path.join(self.mnt, id, hex(made.base + 0x1000))), "the program")
+        mount_harness.wait_until(lambda: "binary" in self.status(id), "the program")
         self.assertIn(self.told(id, hex(made.base + 0x1020)), SECOND)
 
     def test_missing(self):

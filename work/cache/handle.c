@@ -21,6 +21,7 @@
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
 #include "gsym/codec/header.h"
+#include "gsym/read/reader.h"
 #include "gsym/base/sanitizer.h"
 #include "work/cache/cache_entry.h"
 #include "work/cache/cache_key.h"
@@ -248,6 +249,8 @@ static int open_reader(void *arg)
 	o->handle->stamp = stamp_of(o->handle);
 	int err = gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
 					  o->diag);
+	if (!err && o->handle->addresses.is_relative)
+		o->handle->addresses.relative_end = reader_code_end(o->handle->reader);
 	return err ? err : check_image(o->handle, o->key, o->diag);
 }
 

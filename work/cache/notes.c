@@ -8,7 +8,8 @@
 
 enum { USES_MAX = 16 };
 
-#define ADA "language\tAda"
+#define RELATIVE "addresses\trelative"
+#define ADA      "language\tAda"
 
 void note_warning(struct text_buf *notes, const struct worker_warning *m)
 {
@@ -78,6 +79,11 @@ void note_ada(struct text_buf *notes)
 	text_lit(notes, ADA "\n");
 }
 
+void note_relative(struct text_buf *notes)
+{
+	text_lit(notes, RELATIVE "\n");
+}
+
 void note_bounds(struct text_buf *notes, const char *table)
 {
 	text_lit(notes, "bounded_by\t");
@@ -134,6 +140,7 @@ void notes_read_map(struct span notes, struct address_map *ret)
 		snprintf(line, sizeof(line), "%.*s", (int)(size < sizeof(line) ? size : 0), at);
 		if (!read_segment(line, ret) && sscanf(line, "image_base\t0x%llx", &base) == 1)
 			ret->base = base;
+		ret->is_relative |= strcmp(line, RELATIVE) == 0;
 		ret->has_ada |= strcmp(line, ADA) == 0;
 		at += size + 1;
 	}

@@ -20,8 +20,11 @@ void note_section(struct text_buf *notes, const struct worker_section *m);
 
 /* The notes that programs use; all others are for users. */
 struct address_map {
-	bool has_ada;  /* some unit of the image is written in Ada */
-	uint64_t base; /* link-time address of the image's start in memory */
+	bool has_ada;     /* some unit of the image is written in Ada */
+	bool is_relative; /* addresses count from a base that is not known */
+	uint64_t base;    /* link-time address of the image's start in memory */
+	/* Of @is_relative, set by who opens the image: the end of its code. Else 0. */
+	uint64_t relative_end;
 	size_t n;
 	struct {
 		uint64_t off, addr, size;
@@ -33,6 +36,7 @@ void notes_read_map(struct span notes, struct address_map *ret);
 
 void note_image_base(struct text_buf *notes, uint64_t base);
 void note_ada(struct text_buf *notes);
+void note_relative(struct text_buf *notes);
 
 /* Symbols without size end where @table says. */
 void note_bounds(struct text_buf *notes, const char *table);

@@ -112,7 +112,7 @@ static void find_extent(struct reasoning *r)
 	const struct address_map *map = r->handle ? &r->handle->addresses : NULL;
 	uint32_t n = gsym_reader_info(r->reader)->num_addresses;
 	r->begin = n ? gsym_reader_address(r->reader, 0) : 0;
-	r->end = n ? gsym_reader_address(r->reader, n - 1) + reader_func_size(r->reader, n - 1) : 0;
+	r->end = reader_code_end(r->reader);
 	for (size_t i = 0; map && i < map->n; i++) {
 		uint64_t begin = map->segments[i].addr, end = begin + map->segments[i].size;
 		r->begin = begin < r->begin ? begin : r->begin;

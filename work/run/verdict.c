@@ -132,6 +132,8 @@ static void publish(struct convert_job *job)
 	struct outcome *out = job->out;
 	struct cache *cache = job->converter->cache;
 	note_image_base(&job->notes, job->done.image_base);
+	if (job->done.is_relative)
+		note_relative(&job->notes);
 	if (job->done.has_ada)
 		note_ada(&job->notes);
 	add_note(&job->notes, "units", job->done.units);

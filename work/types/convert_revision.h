@@ -7,7 +7,7 @@ enum {
 	 * Part of every cache key, of the index and of the names in a shared store. Raise it with every
 	 * change of the output for some input, be it a fix.
 	 */
-	CONVERT_REVISION = 51,
+	CONVERT_REVISION = 52,
 };
 
 #endif

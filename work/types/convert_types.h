@@ -151,6 +151,7 @@ struct convert_section {
 struct convert_summary {
 	char arch[16];
 	uint64_t image_base;      /* the address of what is loaded first */
+	bool is_relative;         /* addresses count from a base that no file tells */
 	uint64_t units;           /* units of debug data read */
 	bool has_ada;             /* some unit is written in Ada, whose mangled names are not recognisable */
 	uint64_t functions_dwarf; /* records from DWARF, before pruning */

@@ -280,7 +280,7 @@ struct worker_done {
 	uint64_t units;
 	uint64_t image_base;
 	uint32_t has_ada;
-	uint32_t pad;
+	uint32_t is_relative;
 	char arch[16];
 	char bounded_by[24]; /* "": no table but that of symbols */
 };

@@ -134,7 +134,7 @@ static int pdb_read(struct object_file *object, struct gsym_diag *diag)
 	err = pdb_read_info(object, diag);
 	if (!err)
 		err = pdb_read_dbi_header(object, diag);
-	object->has_base = true;
+	object->has_base = object->is_relative = true;
 	return err;
 }
 
