@@ -1,7 +1,7 @@
 /*
- * Options are given as "-o name=value,..."; libfuse's parser splits them. Three tables of rows (option.h)
- * describe them: switches, our own options, and those that libfuse accepts. tests/system/manuals.py compares
- * docs/gsymfs.1 with them.
+ * Options are "-o name=value,...", which libfuse's parser splits, or "--name=value". Three tables of
+ * rows (option.h) describe them: switches, our own options, and those that libfuse accepts.
+ * tests/system/manuals.py compares docs/gsymfs.1 with them.
  *
  * To add an option: a member of struct options, a row of own_options[], a paragraph in docs/gsymfs.1, and its
  * use.
@@ -241,7 +241,7 @@ void options_print_help(FILE *file)
 		.help = "admit other users; implies default_permissions",
 		.section = "Access",
 	};
-	fputs("Usage: gsymfs [-f] [-d] [-s] [-o option,...] SOURCE... MOUNT\n"
+	fputs("Usage: gsymfs [-f] [-d] [-s] [-o option,...] [--option]... SOURCE... MOUNT\n"
 	      "\n"
 	      "Mounts the directories of object files SOURCE, also written as one\n"
 	      "operand with colons between them, at MOUNT, where\n"
@@ -254,7 +254,9 @@ void options_print_help(FILE *file)
 	for (const struct option_row *row = own_options; row->name; row++)
 		option_print(file, row, &look);
 	option_print(file, &allow_other, &look);
-	fputs("\nOptions of mount.fuse3(8) are accepted as well; gsymfs(1) has the details.\n", file);
+	fputs("\n-o name=value may be written --name=value. Options of mount.fuse3(8) are accepted as\n"
+	      "well; gsymfs(1) has the details.\n",
+	      file);
 }
 
 /* ---- Options ---- */
@@ -335,6 +337,27 @@ static int take_option(struct options *o, const char *arg)
 	return set_option(o, row, value) ? -1 : 1;
 }
 
+/* "--name=value", which may have dashes in the name: as "-o name=value". */
+static int take_long_option(struct options *o, const char *arg, struct fuse_args *out)
+{
+	char text[PATH_MAX + 64] = "-o";
+	size_t length = strcspn(arg, "=");
+	if (snprintf(text + 2, sizeof(text) - 2, "%s", arg) >= (int)sizeof(text) - 2) {
+		fprintf(stderr, "gsymfs: option '--%.*s': too long\n", (int)length, arg);
+		return -1;
+	}
+	for (size_t i = 2; i < length + 2; i++)
+		text[i] = text[i] == '-' ? '_' : text[i];
+	const struct option_row *row = option_named(own_options, 0, text + 2, length);
+	if (row && !arg[length]) {
+		fprintf(stderr, "gsymfs: option '--%s': missing argument; give it as --%s=%s\n", arg, arg,
+			row->argument);
+		return -1;
+	}
+	int taken = take_option(o, text + 2);
+	return taken == 1 ? fuse_opt_add_arg(out, text) : taken;
+}
+
 /* ---- The command line ---- */
 
 static int take_operand(struct options *o, const char *arg)
@@ -358,9 +381,10 @@ static int take_operand(struct options *o, const char *arg)
 static int take(void *data, const char *arg, int key, struct fuse_args *out)
 {
 	struct options *o = data;
-	(void)out;
 	if (key == FUSE_OPT_KEY_NONOPT)
 		return take_operand(o, arg);
+	if (key == FUSE_OPT_KEY_OPT && strncmp(arg, "--", 2) == 0)
+		return take_long_option(o, arg + 2, out);
 	if (key == FUSE_OPT_KEY_OPT)
 		return take_option(o, arg);
 	return option_set(&switches[key], NULL, o, NULL);

@@ -29,3 +29,11 @@ for line in (gsymfs --help 2>/dev/null | string match -r '^ *-[a-zA-Z](?:,| ) .*
         complete -c gsymfs -s $parts[1] -d $parts[2]
     end
 end
+for line in (gsymfs --help 2>/dev/null | string match -r '^ *-o [a-z_]+=.*')
+    set -l parts (string match -rg '^ *-o ([a-z_]+)=(\S+) +(.*)' -- $line)
+    if string match -q '*|*' -- $parts[2]
+        complete -c gsymfs -l $parts[1] -x -a (string replace -a '|' ' ' -- $parts[2]) -d $parts[3]
+    else
+        complete -c gsymfs -l $parts[1] -r -d $parts[3]
+    end
+end

@@ -163,6 +163,15 @@ class DaemonTest(MountTest):
             words = self.refused("-o", "%s=%s" % (name, value.replace(":", "\\:")), self.source, self.mnt)
             self.assertRegex(words, "^gsymfs: option '%s': invalid value '%s'; allowed is .+\n$" % (name, value))
 
+    def test_options_by_themselves(self):
+        """--name=value is -o name=value, for libfuse's options, too."""
+        for option, words in (("--jobs=0", "option 'jobs': invalid value '0'"), ("--cache", "'--cache': missing argument"),
+                              ("--cach=x", "did you mean 'cache'"), ("--worker=" + "x" * 5000, "'--worker': too long")):
+            self.assertIn(words, self.refused(option, self.source, self.mnt))
+        self.mount(switches=["--demangle=no", "--cache-size=1G", "--cache_free=0", "--fsname=by-itself", "--max-read=131072", "--nofail"])
+        self.assertIn("_Z", self.read(self.id, "functions.tsv"))
+        self.assertIn("by-itself", self.mount_options())
+
     def test_remounting(self):
         self.assertIn("unmount it", self.refused("-o", "rw,remount,ro", self.source, self.mnt))
 

@@ -194,7 +194,9 @@ def check_bash():
     expect("gsym lookup --format=t", bash("gsym", "lookup", "--format", "=", "t"), ["text", "tsv"])
     if not shutil.which("gsymfs", path=environment["PATH"]):
         return
-    expect("gsymfs -", bash("gsymfs", "-"), ["-f", "-d", "-s", "-o", "-h", "-V", "--help", "--version"])
+    expect("gsymfs -", bash("gsymfs", "-"), ["-f", "-d", "-s", "-o", "-h", "-V", "--help", "--version"], exactly=False)
+    expect("gsymfs --ca", bash("gsymfs", "--ca"), ["--cache=", "--cache_size=", "--cache_free="])
+    expect("gsymfs --unknown=p", bash("gsymfs", "--unknown", "=", "p"), ["print"])
     expect("gsymfs -o ca", bash("gsymfs", "-o", "ca"), ["cache=", "cache_size=", "cache_free="])
     expect("gsymfs -o jobs=1,ca", bash("gsymfs", "-o", "jobs", "=", "1,ca"), ["1,cache=", "1,cache_size=", "1,cache_free="])
     expect("gsymfs -o unknown=", bash("gsymfs", "-o", "unknown", "="), ["enoent", "print"])
@@ -220,6 +222,7 @@ def check_fish():
     expect("fish: gsym stack --format=", fish("gsym stack --format="), ["--format=text", "--format=tsv", "--format=json"])
     if shutil.which("gsymfs", path=environment["PATH"]):
         expect("fish: gsymfs --", fish("gsymfs --"), ["--help", "--version"], exactly=False)
+        expect("fish: gsymfs --unknown=", fish("gsymfs --unknown="), ["--unknown=enoent", "--unknown=print"])
         expect("fish: gsymfs -o jobs=1,unknown=p", fish("gsymfs -o jobs=1,unknown=p"), ["jobs=1,unknown=print"])
 
 
