@@ -5,7 +5,8 @@
 
 The width of a frame is its share of all samples; callees stand on their callers. Frames that end with "_[i]" are inlined
 calls, "_[k]" is the kernel; names in brackets are unknown, and of a tower of the same one is left. Comments "# event:"
-and "# seconds:" before the stacks, as perf-fold.py writes them, are shown.
+and "# seconds:" before the stacks, as perf-fold.py writes them, are shown; "# chains:" tells whether there are call
+chains, without which a profile can hardly be compared with one that has them: then the picture and a message say so.
 
   --before=FILE     folded stacks of another profile: what has a larger share now is red, what has a smaller one is blue
   --fold-templates  begin with template arguments folded: "f<int>" and "f<char>" are one "f<>"
@@ -372,6 +373,14 @@ def duration(seconds):
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
 
 
+def unlike(facts, before):
+    """Says that one profile has call chains and the other has none; "" if not."""
+    if {facts.get("chains"), before.get("chains")} != {"yes", "no"}:
+        return ""
+    has, lacks = ("now", "before") if facts["chains"] == "yes" else ("before", "now")
+    return f"call chains {has}, none {lacks}: callers differ by that alone"
+
+
 def subtitle(root, facts, diff):
     """Samples, event and duration; of a comparison, those of both profiles and what is in the other one only."""
     words = [f"{root.now:,} samples"]
@@ -381,6 +390,7 @@ def subtitle(root, facts, diff):
         gone = sum(frame.before for _, _, caller in in_order(root) for frame in caller.callees.values()
                    if caller.now and not frame.now)
         words += [f"before {root.before:,} samples", f"{100 * gone / root.before:.1f} % of them in frames that are gone"]
+        words += [facts["unlike"]] if facts.get("unlike") else []
     return " \u00b7 ".join(words)
 
 
@@ -469,9 +479,12 @@ def main():
     if options.before is not None:
         try:
             with open(options.before, encoding="utf-8", errors="replace") as file:
-                before = read(file, options.before)[1]
+                facts_before, before = read(file, options.before)
+            facts["unlike"] = unlike(facts, facts_before)
         except OSError as error:
             sys.exit(f"flamegraph.py: {options.before}: {error.strerror}")
+    if facts.get("unlike"):
+        print(f"flamegraph.py: {facts['unlike']}; record both with --call-graph, or both without", file=sys.stderr)
     data = grow(now, before, str)
     root = grow(now, before, fold_templates) if options.fold_templates else data
     print("\n".join(draw(root, data, facts, options)))

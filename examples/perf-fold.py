@@ -9,8 +9,8 @@
 call chains (perf record without -g) gives stacks of one function and what is inlined there; the mmap events tell
 where in its file that is. Of several events one is counted: NAME, else the one with most samples.
 Inlined calls end with "_[i]", functions of the kernel with "_[k]"; frames of images that MOUNT does not have keep the
-names that perf gave them, and without a name that of their file. Comments before the stacks tell the event and the
-duration. flamegraph.py draws what this prints.
+names that perf gave them, and without a name that of their file. Comments before the stacks tell the event, the
+duration, and whether there are call chains. flamegraph.py draws what this prints.
 """
 import argparse
 import bisect
@@ -160,7 +160,8 @@ def main():
         folded[";".join(name.replace(";", ":") for name in names)] += count
     if event:
         times = [sample.time for sample in counted]
-        print("# event: %s\n# seconds: %.3f" % (event, max(times) - min(times)))
+        chains = "yes" if any(len(sample.frames) > 1 for sample in counted) else "no"
+        print("# event: %s\n# seconds: %.3f\n# chains: %s" % (event, max(times) - min(times), chains))
     for stack in sorted(folded):
         print(stack, folded[stack])
 

@@ -34,7 +34,7 @@ class PerfTest(ExampleTest):
 
     def test_fold_without_images(self):
         out = self.fold(self.script(), "")
-        self.assertEqual(out.splitlines()[2:], ["a b;???;schedule_[k] 1", "program;start;main;checksum 4"])
+        self.assertEqual(out.splitlines()[2:], ["# chains: yes", "a b;???;schedule_[k] 1", "program;start;main;checksum 4"])
         self.assertEqual(self.fold("", ""), "")
 
     def test_names_may_be_any_bytes(self):
@@ -58,7 +58,7 @@ class PerfTest(ExampleTest):
             "            a: b 9/9 7.450000: cycles:u:              7f00 [unknown] (/opt/libc.so)\n",
         ))
         self.assertEqual(self.fold(script, "%s /opt/program\n" % self.id).splitlines(), [
-            "# event: cycles:u", "# seconds: 0.500", "a: b;[libc.so] 1", "dd;schedule_[k] 1", "program;checksum;mix_[i] 2",
+            "# event: cycles:u", "# seconds: 0.500", "# chains: no", "a: b;[libc.so] 1", "dd;schedule_[k] 1", "program;checksum;mix_[i] 2",
             "program;main 1", "program;not_mapped 1"])
         # Without the events the names are perf's, and the counts right.
         short = "            a: b          %12x checksum (/opt/program)\n" % inlined * 3 + "              dd          ff00 x ([unknown])\n"
@@ -70,10 +70,10 @@ class PerfTest(ExampleTest):
         with open(path, "w"):
             pass
         out, err = self.example("perf-fold.py", self.mnt, path, text=script)
-        self.assertEqual(out, "# event: faults\n# seconds: 7.000\np;f 6\n")
+        self.assertEqual(out, "# event: faults\n# seconds: 7.000\n# chains: no\np;f 6\n")
         self.assertEqual(err, "perf-fold.py: faults only; not counted: 3 of cycles (see --event)\n")
         out, err = self.example("perf-fold.py", "--event=cycles", self.mnt, path, text=script)
-        self.assertEqual((out, err), ("# event: cycles\n# seconds: 6.000\np;f 3\n", ""))
+        self.assertEqual((out, err), ("# event: cycles\n# seconds: 6.000\n# chains: no\np;f 3\n", ""))
         _, err = self.example("perf-fold.py", "--event=x", self.mnt, path, text=script, status=1)
         self.assertEqual(err, "perf-fold.py: no sample of the event 'x'; there are: cycles, faults\n")
 
@@ -97,7 +97,7 @@ class PerfTest(ExampleTest):
             self.record(data, rounds, *options)
             if self.id not in run("perf", "buildid-list", "-i", data).stdout.decode():
                 self.skipTest("perf took no sample of the program")
-            svg, _ = self.example("perf-flamegraph.sh", self.mnt, data)
+            svg, _ = self.example("gsym-flamegraph", self.mnt, data)
             if 'data-name="mix_[i]"' in svg:
                 break
         self.assertIn('data-name="mix_[i]"', svg)
@@ -114,9 +114,12 @@ class PerfTest(ExampleTest):
         svg = self.picture(alone)  # no call chain, and still the inlined call
         script = run("perf", "script", "-i", alone, "-F", "comm").stdout.decode()
         self.assertIn(">all: %d samples," % len(script.split()), svg)
-        svg, _ = self.example("perf-flamegraph.sh", self.mnt, data, alone)
+        svg, _ = self.example("gsym-flamegraph", self.mnt, data, alone)
         xml.dom.minidom.parseString(svg)
         self.assertIn("perf.data against alone.data", svg)
+        self.assertIn("call chains now, none before", svg)
+        self.assertIn("gsym-flamegraph MOUNT", self.example("gsym-flamegraph", "--help")[0])
+        self.example("gsym-flamegraph", status=2)
 
 
 if __name__ == "__main__":

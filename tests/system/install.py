@@ -18,7 +18,8 @@ EXPECTED = ["bin/gsym", "include/gsym/gsym.h", "share/man/man1/gsym.1", "share/m
             "share/man/man3/gsym.3", "share/man/man5/gsym.5", "share/bash-completion/completions/gsym",
             "share/fish/vendor_completions.d/gsym.fish", "bin/gsym-addr2line", "bin/gsym-symbolizer",
             "libexec/gsymfs/bin/addr2line", "libexec/gsymfs/bin/llvm-addr2line", "libexec/gsymfs/bin/llvm-symbolizer",
-            "share/man/man1/gsym-addr2line.1", "share/man/man1/gsym-symbolizer.1"]
+            "bin/gsym-flamegraph", "libexec/gsymfs/flamegraph.py", "libexec/gsymfs/perf-fold.py",
+            "share/man/man1/gsym-flamegraph.1", "share/man/man1/gsym-addr2line.1", "share/man/man1/gsym-symbolizer.1"]
 C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 STANDARDS = {"cc": ("c90", "c99", "c17"), "c++": ("c++98", "c++11", "c++20")}
 CXX_FLAGS = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
