@@ -32,7 +32,7 @@
  *   call/runners.c            its threads: continue requests that were parked, or outlast their slice
  *
  * Stop
- *   sys/signals.c             its thread: SIGTERM, SIGINT and SIGHUP; SIGUSR1 logs the status (state.c)
+ *   sys/signals.c             its thread: SIGTERM and SIGINT; SIGHUP scans, SIGUSR1 logs the status (state.c)
  *   session.c                 fails the parked requests, stops workers and threads, unmounts
  *   setup.c                   frees the parts
  *
@@ -49,6 +49,7 @@
 
 #include "fs/gsymfs.h"
 #include "store/share/share.h"
+#include "work/sandbox/sandbox.h"
 
 enum exit_status {
 	STATUS_OK = 0,
@@ -111,7 +112,7 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 		return STATUS_OK;
 	}
 	if (fs->options.show_version) {
-		puts("gsymfs " GSYMFS_VERSION);
+		printf("gsymfs " GSYMFS_VERSION "\nsandbox of workers: %s\n", sandbox_layers());
 		return STATUS_OK;
 	}
 	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;

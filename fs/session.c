@@ -6,12 +6,14 @@
 #include "fs/gsymfs.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fs/answer/stream.h"
 #include "fs/images/catalogue.h"
@@ -88,9 +90,14 @@ static void stop_threads(void *arg)
 	scanner_stop(&fs->scanner);
 }
 
-static void log_state(void *arg)
+/* SIGHUP looks for changes in SOURCE: nothing else that was read at the start can change. */
+static void answer_signal(void *arg, int sig)
 {
-	state_log(arg);
+	struct gsymfs *fs = arg;
+	if (sig == SIGUSR1)
+		state_log(fs);
+	else
+		scanner_request(&fs->scanner);
 }
 
 static int start_threads(struct gsymfs *fs)
@@ -98,8 +105,9 @@ static int start_threads(struct gsymfs *fs)
 	fs->signals = (struct signals){
 		.session = fs->session,
 		.ending = stop_threads,
-		.asked = log_state,
+		.asked = answer_signal,
 		.user = fs,
+		.on_terminal = fs->options.foreground && isatty(STDERR_FILENO),
 	};
 	int err = runners_start(&fs->runners);
 	if (!err)

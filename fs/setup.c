@@ -6,6 +6,7 @@
 #include "fs/gsymfs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "gsym/base/path.h"
 #include "store/share/share.h"
 #include "work/os/guard.h"
+#include "work/os/memory_cgroup.h"
 #include "work/swift/swift_names.h"
 #include "work/worker/child.h"
 #include "fs/answer/answer.h"
@@ -339,7 +341,7 @@ static void setup_converter(struct gsymfs *fs)
 		.slots = &fs->slots,
 		.counters = &fs->counters,
 		.log = &fs->log,
-		.memory = o->convert_memory,
+		.memory = memory_cgroup_share(o->convert_memory),
 		.seconds = o->convert_time,
 		.threads = o->threads,
 		.merged = o->merged != MERGED_NO,
@@ -353,6 +355,11 @@ static void setup_converter(struct gsymfs *fs)
 		.fetcher = &fs->fetcher,
 		.stop_fd = fs->stop_fd,
 	};
+	if (fs->converter.memory < o->convert_memory)
+		log_info(&fs->log,
+			 "convert_memory: a conversion may use %" PRIu64
+			 " bytes, three quarters of the limit of the control group",
+			 fs->converter.memory);
 	fs->cache.drop_kept = images_drop_kept;
 	fs->cache.drop_user = &fs->images;
 	fs->images.merged = fs->converter.merged;

@@ -533,6 +533,7 @@ static int run_worker(int argc, char **argv)
 	}
 	client = (pid_t)strtol(argv[2], NULL, 10);
 	sandbox_die_with(client);
+	sandbox_die_first();
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
 		return STATUS_FAILED;

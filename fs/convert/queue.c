@@ -287,7 +287,8 @@ static void count_conversion(const struct queue *queue, const struct outcome *ou
 		[VERDICT_TRANSIENT] = CONVERSION_FAILED,  [VERDICT_CRASHED] = CONVERSION_CRASHED,
 		[VERDICT_FAILED] = CONVERSION_LIMIT,      [VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
 	};
-	metrics_add_conversion(queue->metrics, results[outcome->verdict], outcome->seconds);
+	enum conversion_result result = outcome->killed ? CONVERSION_CRASHED : results[outcome->verdict];
+	metrics_add_conversion(queue->metrics, result, outcome->seconds);
 }
 
 /* What the cache had may still be to be given to the shared store. */

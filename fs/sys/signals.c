@@ -57,8 +57,8 @@ static void *take_signals(void *arg)
 	sigset_t set;
 	int sig;
 	taken(&set);
-	while (sigwait(&set, &sig) == 0 && sig == SIGUSR1)
-		s->asked(s->user);
+	while (sigwait(&set, &sig) == 0 && (sig == SIGUSR1 || (sig == SIGHUP && !s->on_terminal)))
+		s->asked(s->user, sig);
 	if (!atomic_load(&s->done)) {
 		atomic_store(&s->taken, true);
 		s->ending(s->user);

@@ -1,5 +1,6 @@
 /*
- * signals.h - SIGTERM, SIGINT and SIGHUP end the session, SIGUSR1 asks how it is.
+ * signals.h - SIGTERM and SIGINT end the session, SIGUSR1 and SIGHUP ask for something; on a terminal that is
+ * closed SIGHUP ends it, too.
  *
  * libfuse's own handlers set a flag, and a signal that arrives just before the main thread begins to wait is
  * lost: the daemon then goes on until the next one. Here a thread takes the signals and wakes the main thread
@@ -15,11 +16,12 @@
 struct fuse_session;
 
 struct signals {
-	struct fuse_session *session; /* borrowed */
-	void (*ending)(void *user);   /* called before the loop is told to end, while it still serves */
-	void (*asked)(void *user);    /* called at SIGUSR1 */
+	struct fuse_session *session;       /* borrowed */
+	void (*ending)(void *user);         /* called before the loop is told to end, while it still serves */
+	void (*asked)(void *user, int sig); /* called at SIGUSR1 and SIGHUP */
 	void *user;
-	pthread_t main; /* the thread that runs the session's loop */
+	bool on_terminal; /* SIGHUP ends the session */
+	pthread_t main;   /* the thread that runs the session's loop */
 	pthread_t thread;
 	bool running;
 	atomic_bool taken; /* a signal ends the session */

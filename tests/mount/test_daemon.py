@@ -4,6 +4,7 @@
 import errno
 import glob
 import os
+import pty
 import pwd
 import re
 import signal
@@ -36,7 +37,8 @@ class DaemonTest(MountTest):
         for option in ("--help", "-h"):
             self.assertIn("Usage: gsymfs", run(GSYMFS, option).stdout.decode())
         for option in ("--version", "-V"):
-            self.assertRegex(run(GSYMFS, option).stdout.decode(), r"^gsymfs \d+\.\d+\.\d+\n$")
+            self.assertRegex(run(GSYMFS, option).stdout.decode(), 
+                             r"^gsymfs \d+\.\d+\.\d+\nsandbox of workers: .*Landlock.*seccomp\n$")
 
     def sick_fuse(self, how):
         """The environment of a daemon that has trouble with /dev/fuse, and a file that it depends on."""
@@ -318,11 +320,29 @@ class DaemonTest(MountTest):
                 self.assertEqual(journal.read(len(start)), start)
 
     def test_signals_end_it_cleanly(self):
-        for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for sig in (signal.SIGTERM, signal.SIGINT):
             daemon = self.mount()
             daemon.wait_scanned()
             self.assertEqual(daemon.stop(sig), 0)
             self.assertFalse(mount_harness.is_mounted(self.mnt))
+
+    def test_hangup(self):
+        """It scans again; where the daemon runs on a terminal, which is closed, it ends."""
+        daemon = self.mount("rescan=0", "watch=no")
+        daemon.wait_scanned()
+        later = mount_harness.build_id(self.compile("later"))
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: later in self.ids(), "the scan")
+        self.assertEqual(daemon.stop(), 0)
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        on_terminal = subprocess.Popen([GSYMFS, "-f", "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM),
+                                        self.source, self.mnt], stdin=theirs, stdout=theirs, stderr=theirs)
+        self.processes.append(on_terminal)
+        os.close(theirs)
+        wait_until(lambda: mount_harness.is_mounted(self.mnt), "the mount")
+        on_terminal.send_signal(signal.SIGHUP)
+        self.assertEqual(on_terminal.wait(LIMIT), 0)
 
     def test_state_on_demand(self):
         """SIGUSR1 writes to the log what the daemon is at, and changes nothing."""

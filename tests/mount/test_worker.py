@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import unittest
+from unittest import mock
 
 import mount_harness
 from mount_harness import BAD_WORKER, GSYM, MountTest, Relay, run, wait_until, within_limit
@@ -115,6 +116,56 @@ class WorkerTest(MountTest):
         fds = "/proc/%d/fd" % int(self.converted(self.id))
         links = {int(fd): os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)}
         self.assertEqual([link for fd, link in links.items() if fd > 2 and not link.startswith("socket:")], [], links)
+
+    def test_workers_die_first(self):
+        """Of this process and those it starts the kernel ends a worker where memory is short."""
+        daemon = self.mount()
+        daemon.wait_scanned()
+        def score(pid):
+            return int(mount_harness.contents("/proc/%d/oom_score_adj" % int(pid)))
+        self.assertGreater(score(self.converted(self.id)), score(daemon.process.pid))
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_killed_for_memory(self):
+        """The reason says so, and it counts as a crash, not as a failure of the file."""
+        daemon = self.mount_bad("hang", "threads=1")
+        daemon.wait_scanned()
+        reader = self.reader(self.id, "0x1000")
+        worker = wait_until(lambda: re.search(r"converting, .*, worker (\d+)", daemon.state()), "the worker")
+        os.kill(int(worker[1]), signal.SIGKILL)
+        self.assertIn("Input/output error", self.finish(reader)[2])
+        self.assertIn("memory", self.status(self.id)["reason"])
+        self.assertRegex(self.read("metrics"), r'conversions_total\{.*result="crashed"\} 1\n')
+
+    def test_memory_of_the_control_group(self):
+        """No conversion may use more than it allows, since the kernel would kill the worker, or the daemon."""
+        if "sanitize" in os.environ.get("BUILD_KIND", ""):
+            self.skipTest("sanitizers need more memory than any limit allows")
+        group = self.control_group(32 << 20)
+        script = os.path.join(self.dir, "limited")
+        with open(script, "w") as file:
+            file.write('#!/bin/sh\necho $$ >"%s/cgroup.procs" || exit 1\nexec "%s" "$@"\n' % (group, mount_harness.GSYMFS))
+        os.chmod(script, 0o755)
+        with mock.patch.object(mount_harness, "GSYMFS", script):
+            daemon = self.mount("threads=1")
+        daemon.wait_scanned()
+        self.assertIn("a conversion may use %d bytes" % (24 << 20), daemon.log())
+        self.assertTrue(self.converted(self.id))
+        self.assertEqual(daemon.stop(), 0)
+
+    def control_group(self, limit):
+        """A new control group with a limit of memory, or a skip."""
+        for parent, file in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+            group = os.path.join(parent, "gsymfs-test-%d" % os.getpid())
+            try:
+                os.mkdir(group)
+                self.addCleanup(os.rmdir, group)
+                with open(os.path.join(group, file), "w") as limits:
+                    limits.write(str(limit))
+                return group
+            except OSError:
+                continue
+        self.skipTest("no control group of memory can be made")
 
     def test_zygote_is_replaced_between_workers(self):
         """Not while it forks those that others asked for: each would be started in 3 ms, not forked."""

@@ -94,6 +94,7 @@ struct outcome {
 	struct handle *handle; /* with VERDICT_READY: one reference, the caller's */
 	int64_t again;         /* of a failure: when to retry, in seconds since the epoch; 0: see verdict */
 	char *inputs;          /* of a failure: the caller's, or NULL */
+	bool killed;           /* a signal ended the worker, whoever sent it */
 	double seconds;        /* duration of the conversion; 0: there was none */
 	bool adopted;          /* taken from the shared store */
 	unsigned wait_ms;      /* with VERDICT_ELSEWHERE */

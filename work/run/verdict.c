@@ -95,7 +95,8 @@ static void verdict_signal(struct convert_job *job, int sig, const struct rusage
 	}
 	char end[CHILD_END_SIZE];
 	child_end_text(sig, end);
-	diag_set(&out->diag, -EIO, "the worker %s", end);
+	diag_set(&out->diag, -EIO, "the worker %s%s", end, sig == SIGKILL ? ", as when memory is short" : "");
+	out->killed = true;
 	job_fail(out, is_crash_signal(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }
 

@@ -26,11 +26,29 @@
 
 enum { WORKER_NICE = 5 };
 
+const char *sandbox_layers(void)
+{
+#ifdef HAVE_SECCOMP
+	return "user, namespaces, root directory, Landlock, seccomp";
+#else
+	return "user, namespaces, root directory, Landlock; built without seccomp";
+#endif
+}
+
 void sandbox_die_with(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before the line above */
 		_exit(1);
+}
+
+void sandbox_die_first(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1000", 4);
+	close(fd);
 }
 
 /* A lower hard limit that was inherited stays. */

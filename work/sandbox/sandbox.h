@@ -12,8 +12,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The layers of the sandbox that are built in, as text; each holds as far as the kernel has it. */
+const char *sandbox_layers(void);
+
 /* Makes the process die with @parent, at once if that has exited already. */
 void sandbox_die_with(pid_t parent);
+
+/*
+ * Has the kernel choose this process first where memory is short, before its client, as far as /proc is
+ * there.
+ */
+void sandbox_die_first(void);
 
 /*
  * Sets resource limits. RLIMIT_DATA counts allocations but, unlike RLIMIT_AS, not mapped input files. 0 or a

@@ -263,6 +263,10 @@ int child_spawn(const struct child_order *order, struct child *ret, struct gsym_
 	close(pair[1]);
 	if (err) {
 		close(pair[0]);
+		if (err == -EPERM && syscall(SYS_clone3, NULL, 0) < 0 && errno == EPERM)
+			return diag_set(diag, -ECHILD,
+					"a filter of system calls refuses clone3(2) with EPERM, where the C "
+					"library needs ENOSYS: neither workers nor threads can be started");
 		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s", order->program,
 				strerror(-err));
 	}

@@ -44,8 +44,9 @@ void __wrap_fuse_session_exit(struct fuse_session *session)
 	atomic_fetch_add(&ended, 1);
 }
 
-static void note_asked(void *user)
+static void note_asked(void *user, int sig)
 {
+	assert_int_equal(sig, atomic_load(&asked) ? SIGHUP : SIGUSR1);
 	atomic_fetch_add(&asked, 1);
 	kill(getpid(), *(int *)user); /* the next one */
 }
@@ -60,7 +61,8 @@ static void note_ending(void *user)
 /* Serves until @last arrives, which SIGUSR1 comes before. */
 static int serve_until(int last)
 {
-	struct signals s = {.ending = note_ending, .asked = note_asked, .user = &last};
+	struct signals s = {
+		.ending = note_ending, .asked = note_asked, .user = &last, .on_terminal = last == SIGHUP};
 	signals_block();
 	signals_accept_wake();
 	if (signals_start(&s))

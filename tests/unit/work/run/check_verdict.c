@@ -232,7 +232,8 @@ TEST_OF(signals, struct job_fixture, f)
 	decide(f, 0, SIGKILL, 124);
 	expect(f, VERDICT_FAILED, -EFBIG, NOW + HOUR, over);
 	decide(f, 0, SIGKILL, 123);
-	expect(f, VERDICT_TRANSIENT, -EIO, 0, "the worker was killed by signal 9 (Killed)");
+	expect(f, VERDICT_TRANSIENT, -EIO, 0,
+	       "the worker was killed by signal 9 (Killed), as when memory is short");
 	decide(f, 0, SIGTERM, 200);
 	expect(f, VERDICT_TRANSIENT, -EIO, 0, "the worker was killed by signal 15 (Terminated)");
 	decide(f, 0, SIGSEGV, 2);
