@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GROUP_MAX = 2 * PATH_MAX };
+
 /* A version: its file system, the line of /proc/PID/cgroup, and the file with the limit. */
 struct version {
 	const char *type, *controller, *file;
@@ -21,7 +23,7 @@ static const struct version versions[] = {
 /* The limit in the directory @group; UINT64_MAX if there is none. */
 static uint64_t limit_of(const char *group, const char *file)
 {
-	char path[PATH_MAX + 32];
+	char path[GROUP_MAX + 32];
 	unsigned long long limit;
 	snprintf(path, sizeof(path), "%s/%s", group, file);
 	FILE *from = fopen(path, "re");
@@ -50,7 +52,7 @@ static void find_group(const char *controller, char ret[static PATH_MAX])
 /* The least limit of the group and of those above it, up to what is mounted at @top. */
 static uint64_t limit_below(const char *top, const struct version *version)
 {
-	char group[PATH_MAX], path[2 * PATH_MAX];
+	char group[PATH_MAX], path[GROUP_MAX];
 	uint64_t least = UINT64_MAX;
 	find_group(version->controller, group);
 	snprintf(path, sizeof(path), "%s%s", top, group);
