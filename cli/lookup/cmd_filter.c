@@ -209,9 +209,12 @@ struct filtering {
 	size_t reported; /* of the entries of filter_unexplained() */
 	bool quiet;
 	int style; /* enum log_style */
+	int color; /* enum color */
+	bool full_names;
 };
 
 enum log_style { STYLE_LOG, STYLE_FOLDED_STACKS };
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 static const struct option_row options[] = {
 	OPTIONS_MOUNT(filtering, images),
@@ -238,6 +241,13 @@ static const struct option_row options[] = {
 	 OPTION_CHOICE(filtering, how.output, FILTER_LOG)},
 	{0, "style", "log|folded", "input: any log, or folded stacks of flame graphs\n(default log)",
 	 OPTION_CHOICE(filtering, style, 0)},
+	{0, "color", "auto|always|never",
+	 "mark what was added, and shorten it as on a\nterminal (default auto)",
+	 OPTION_CHOICE(filtering, color, COLOR_AUTO)},
+	{0, "full-names", NULL,
+	 "on a terminal, print template arguments of long\nnames, and inlined calls in the middle of a "
+	 "line",
+	 OPTION_FLAG(filtering, full_names)},
 	OPTION_MARK_MERGED(filtering, how.mark_merged),
 	OPTIONS_DEMANGLE(filtering, how.demangle),
 	{0, "quiet", NULL, "do not tell what was not explained, and why", OPTION_FLAG(filtering, quiet)},
@@ -483,6 +493,16 @@ static void take_auto(struct filtering *f)
 	f->strip.n = n;
 }
 
+/* People read a terminal, and what is made for one. */
+static void take_color(struct filtering *f)
+{
+	const char *no_color = getenv("NO_COLOR");
+	bool is_read = f->how.output == FILTER_LOG && (f->color == COLOR_ALWAYS || isatty(STDOUT_FILENO));
+	f->how.colored = is_read &&
+			 (f->color == COLOR_ALWAYS || (f->color == COLOR_AUTO && (!no_color || !*no_color)));
+	f->how.brief = is_read && !f->full_names;
+}
+
 static int run_filter(int argc, char **argv)
 {
 	struct filtering f = {.how.demangle = DEMANGLE_AUTO};
@@ -498,6 +518,7 @@ static int run_filter(int argc, char **argv)
 		return options_error(&command_filter, "option '--style=folded': excludes '--format'");
 	if (f.style == STYLE_FOLDED_STACKS)
 		f.how.output = FILTER_FOLDED;
+	take_color(&f);
 	status = images_open_all(&command_filter, &f.images, argc, argv);
 	if (status == STATUS_OK)
 		status = filter_log(&f);

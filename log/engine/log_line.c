@@ -29,12 +29,21 @@ static const struct gsym_frame *frame_of(const struct frame_output *p)
 	return &p->answer->frames[p->index];
 }
 
+/* Returns whether people read the line, who want long answers shortened. */
+static bool is_brief(const struct frame_output *p)
+{
+	return p->options->brief && !p->is_json;
+}
+
 /* ---- Parts of an answer ---- */
 
 static void write_name_as(const struct frame_output *p, enum escape_style style)
 {
 	const struct render_options options = {.demangle = p->demangle};
+	size_t from = p->out->n;
 	render_name(p->out, frame_of(p)->name, &options, style);
+	if (is_brief(p))
+		log_name_fold(p->out, from);
 	if (p->options->mark_merged && p->resolved->n_kept > 1 && !frame_of(p)->inlined)
 		render_merged(p->out, p->resolved->n_bodies);
 }
@@ -297,7 +306,7 @@ static void folded(const struct frame_output *p)
 
 static void plain(const struct frame_output *p)
 {
-	text_str(p->out, p->index ? " (inlined by) " : " ");
+	text_str(p->out, p->index && !is_brief(p) ? " (inlined by) " : " ");
 	sentence(p);
 	if (!has_line(p) && offset_of(p)) {
 		text_char(p->out, '+');
@@ -564,13 +573,41 @@ static void drop_repeated(const struct frame_output *p, size_t from)
 		p->out->n = from;
 }
 
+/* Marks what was written from @from on in place of the frame, if it is another text and no JSON. */
+static void paint(const struct frame_output *p, size_t from)
+{
+	size_t size = p->frame->to - p->frame->from;
+	bool is_same = p->out->n - from == size &&
+		       memcmp(p->out->v + from, p->line->text + p->frame->from, size) == 0;
+	bool is_json = p->is_json || p->frame->style == STYLE_IPS || p->frame->style == STYLE_STACKWALK;
+	if (p->options->colored && !p->out->failed && !is_same && !is_json)
+		log_paint(p->out, from);
+}
+
+/* Writes the function that the calls were inlined into, and their number: there is no room for them. */
+static void write_briefly(struct frame_output *p)
+{
+	p->index = p->answer->n_frames - 1;
+	styles[p->frame->style].write(p);
+	text_lit(p->out, " (");
+	text_dec(p->out, p->index);
+	text_lit(p->out, " inlined)");
+}
+
 /* Appends the answer in place of frame @i. @alone: it is the only one of its line, so lines can be added. */
 static void write_frame(struct frame_output *p, size_t i, bool alone)
 {
 	enum many many = styles[p->frame->style].many;
 	size_t n = many == FIRST ? 1 : p->answer->n_frames, from = p->out->n;
+	if (is_brief(p) && n > 1 && (many == ONE_LINE || (many == LINES && !alone))) {
+		write_briefly(p);
+		n = 0;
+	}
 	for (p->index = 0; p->index < n; p->index++) {
+		size_t at = p->out->n;
 		styles[p->frame->style].write(p);
+		if (many != ONE_LINE)
+			paint(p, at);
 		if ((many != LINES && many != OBJECTS) || p->index + 1 == n)
 			continue;
 		bool adds_line = alone && !p->is_json;
@@ -585,6 +622,8 @@ static void write_frame(struct frame_output *p, size_t i, bool alone)
 	}
 	if (many == ONE_LINE)
 		drop_repeated(p, from);
+	if (many == ONE_LINE || !n)
+		paint(p, from);
 }
 
 void log_line_write(struct text_buf *out, const struct resolved_line *line,

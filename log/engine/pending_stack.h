@@ -120,6 +120,15 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		    const struct stack_resolver *resolver, struct gsym_answer *answer,
 		    const struct filter_options *options);
 
+/* Puts the colour of what was added around what @out holds from @from on. */
+void log_paint(struct text_buf *out, size_t from);
+
+/*
+ * Replaces the arguments of templates in the name that @out holds from @from on by "<...>", if it is long. A
+ * name whose brackets do not match stays.
+ */
+void log_name_fold(struct text_buf *out, size_t from);
+
 /* Strips a directory of @options, or a root of @image, from the path that @out holds from @from on. */
 void log_path_strip(struct text_buf *out, size_t from, const struct filter_options *options,
 		    const struct filter_image *image);

@@ -105,6 +105,8 @@ struct filter_options {
 	enum filter_output output;
 	enum demangle_mode demangle;
 	bool mark_merged; /* tell of functions that share the code, where no call site decides */
+	bool colored;     /* mark what was added, but in JSON, for a terminal */
+	bool brief;       /* fold long names, and count the inlined calls that a line goes on behind */
 	/* Directories to strip from the beginning of paths; the first match counts. Borrowed for the lifetime
 	 * of the filter. */
 	const char *const *strip;

@@ -66,7 +66,8 @@ COMMANDS = [
     (("llvm-symbolizer", "-a", "@words"), "elf.gsym main\nplain.gsym 0x100c\nplain.gsym nothing\nmerged.gsym 0x1004\n\n"),
     (("llvm-symbolizer", "--output-style=JSON", "--functions=short", "plain.gsym 0x100c", "DATA plain.gsym 1"), ""),
 ] + [(("filter", *more, "plain.gsym"), log) for log in LOGS.values() for more in ((), ("--no-demangle",))] + \
-    [(("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--core=core", "plain.gsym"), "0x104a7800c\n"),
+    [(("filter", "--color=always", "plain.gsym"), LOGS["sanitizer"]),
+     (("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--core=core", "plain.gsym"), "0x104a7800c\n"),
      (("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--maps=plain.gsym", "plain.gsym"), "0x104a7800c\n"),
      (("filter", "--mount=mount"), LOGS["sanitizer"]), (("filter", "--mount=mount", "--by-name"), LOGS["sanitizer"].replace(f" (BuildId: {ID})", ""))]
 SITES = """

@@ -303,6 +303,39 @@ $ printf '[vmlinux+0x1005]\n[vmlinux+0x1105]\n' | gsym filter --quiet --strip-pr
 [vmlinux+0x1005] start_kernel at init/main.c:5
 [vmlinux+0x1105] memcpy at arch/x86/lib/memcpy.S:9
 $ rm vmlinux.gsym roots.sym
+# As on a terminal: what was added is coloured, long names are folded, and inlined calls in the middle of a line are counted.
+$ printf '%s\n' 'MODULE Linux x86_64 000000000000000000000000000000010 names' 'FUNC 1000 10 0 ns::sort<std::vector<int, std::allocator<int> >, ns::less<int> >::operator<<(std::map<int, int>) const' 'FUNC 1010 10 0 short<int>()' 'FUNC 1020 10 0 <alloc::vec::Vec<T,A> as core::clone::Clone>::clone_into_a_target::<core::iter::Map<A> >' 'FUNC 1030 10 0 ns::f_whose_name_is_long_enough_to_be_folded_but_is_damaged<int' 'FUNC 1040 10 0 std::function<void ()>::operator->() const [with a long tail of words]' >names.sym; gsym convert --quiet names.sym -o names.gsym
+$ printf '[names+0x10%s8]\n' 0 1 2 3 4 >log; gsym filter --quiet --color=always names.gsym <log | tr '\033' E
+[names+0x1008]E[36m ns::sort<...>::operator<<(std::map<...>) const+0x8E[39m
+[names+0x1018]E[36m short<int>()+0x8E[39m
+[names+0x1028]E[36m <alloc::vec::Vec<...> as core::clone::Clone>::clone_into_a_target::<...>+0x8E[39m
+[names+0x1038]E[36m ns::f_whose_name_is_long_enough_to_be_folded_but_is_damaged<int+0x8E[39m
+[names+0x1048]E[36m std::function<...>::operator->() const [with a long tail of words]+0x8E[39m
+$ gsym filter --quiet --color=always --full-names names.gsym <log | tr '\033' E | head -1
+[names+0x1008]E[36m ns::sort<std::vector<int, std::allocator<int> >, ns::less<int> >::operator<<(std::map<int, int>) const+0x8E[39m
+$ gsym filter --quiet names.gsym <log | head -1
+[names+0x1008] ns::sort<std::vector<int, std::allocator<int> >, ns::less<int> >::operator<<(std::map<int, int>) const+0x8
+$ printf '%s\n' 'at deadbeef00010203+0xc.' '    #1 0x5581f7f2a00c  (/opt/plain+0xc)' ' main+0xc/0x20' ' other+0xc/0x20' '{"a":"deadbeef00010203+0xc"}' >log; gsym filter --quiet --color=always plain.gsym <log | tr '\033' E
+at deadbeef00010203+0xcE[36m main at /src/app/main.cc:11 (2 inlined)E[39m.
+    #1 0x5581f7f2a00cE[36m in square /src/app/include/shape.h:3E[39m
+    #1 0x5581f7f2a00cE[36m in Shape::area() const /src/app/include/shape.h:8E[39m
+    #1 0x5581f7f2a00cE[36m in main /src/app/main.cc:11E[39m
+ E[36mShape::area() const (include/shape.h:7) [inlined]E[39m
+ E[36mmain (main.cc:11)E[39m
+ other+0xc/0x20
+{"a":"deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11"}
+$ gsym filter --quiet --color=always --full-names plain.gsym <log | tr '\033' E | head -1
+at deadbeef00010203+0xcE[36m square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11E[39m.
+$ script -qec 'gsym filter --quiet plain.gsym <log' /dev/null | tr -d '\r' | tr '\033' E | head -1; NO_COLOR=1 script -qec 'gsym filter --quiet plain.gsym <log' /dev/null | tr -d '\r' | head -1; script -qec 'gsym filter --quiet --color=never plain.gsym <log' /dev/null | tr -d '\r' | head -1
+at deadbeef00010203+0xcE[36m main at /src/app/main.cc:11 (2 inlined)E[39m.
+at deadbeef00010203+0xc main at /src/app/main.cc:11 (2 inlined).
+at deadbeef00010203+0xc main at /src/app/main.cc:11 (2 inlined).
+$ gsym filter --quiet --color=always --format=json names.gsym <log | grep -c "$(printf '\033')"
+0
+[1]
+$ printf '[names+0x1000] 3\n' | gsym filter --quiet --color=always --style=folded names.gsym
+ns::sort<std::vector<int, std::allocator<int> >, ns::less<int> >::operator<<(std::map<int, int>) const 3
+$ rm names.gsym names.sym
 # ThreadSanitizer has no addresses, and an arm64 kernel repeats where the processor was.
 $ printf '    #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)\n    #1 <null> <null> (plain+0x15) (BuildId: deadbeef00010203)\n\npc : main+0xc/0x20\nlr : _start+0x4/0x10\nCall trace:\n main+0xc/0x20\n main+0x15/0x20\n' >log; cat log
     #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)
@@ -702,6 +735,11 @@ Options:
                               (default log)
       --style=log|folded      input: any log, or folded stacks of flame graphs
                               (default log)
+      --color=auto|always|never
+                              mark what was added, and shorten it as on a
+                              terminal (default auto)
+      --full-names            on a terminal, print template arguments of long
+                              names, and inlined calls in the middle of a line
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
