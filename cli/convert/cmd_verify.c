@@ -1,6 +1,7 @@
 /* gsym verify: a GSYM file against the format's rules, and against the object file it was made from. */
 #include "cli/command/commands.h"
 #include "cli/convert/compare.h"
+#include "cli/lookup/image_open.h"
 #include "cli/command/message.h"
 #include "gsym/check/check.h"
 
@@ -10,11 +11,13 @@
 enum { FAULTS_SHOWN = 100 };
 
 struct verification {
+	struct object_options object;
 	const char *against; /* NULL: nothing to compare with */
 	struct verify_options options;
 };
 
 static const struct option_row options[] = {
+	OPTIONS_IMAGE(verification, object),
 	{0, "against", "INPUT",
 	 "derive the frames a second time from the DWARF of\nINPUT, with libdwarf, and compare",
 	 OPTION_STRING(verification, against)},
@@ -55,19 +58,14 @@ static int check_file(const struct gsym_reader *reader, const char *path)
 	return faults.n ? STATUS_FAILED : STATUS_OK;
 }
 
-static int verify_file(const struct verification *v, const char *path)
+static int verify_image(void *user, const char *name, const struct gsym_reader *reader)
 {
-	struct gsym_diag diag = {0};
-	struct gsym_reader *reader;
-	int err = gsym_reader_open(path, &reader, &diag);
-	if (err)
-		return fail(path, err, &diag);
-	int status = check_file(reader, path);
+	const struct verification *v = user;
+	int status = check_file(reader, name);
 	struct comparison comparison = {
 		.input = v->against, .reader = reader, .options = v->options, .file = stdout};
 	if (v->against && compare(&comparison) != STATUS_OK)
 		status = STATUS_FAILED;
-	gsym_reader_close(reader);
 	return status;
 }
 
@@ -78,18 +76,17 @@ static int run_verify(int argc, char **argv)
 	if (!options_parse(&command_verify, &argc, argv, &v, &status))
 		return status;
 	if (v.against && argc != 2)
-		return options_error(&command_verify, "option '--against': takes a single FILE.gsym");
-	for (int i = 1; i < argc; i++)
-		if (verify_file(&v, argv[i]) != STATUS_OK)
-			status = STATUS_FAILED;
-	return status;
+		return options_error(&command_verify, "option '--against': takes a single FILE");
+	return image_open_each(argc, argv, &v.object, verify_image, &v);
 }
 
 const struct command command_verify = {
 	.name = "verify",
-	.operands = "FILE.gsym...",
+	.operands = "FILE...",
 	.brief = "check a GSYM file, alone or against the object file it was made from",
-	.summary = "Decodes every record of a GSYM file and reports each fault",
+	.summary = "Decodes every record of a GSYM file, or of that of an object file, which is converted "
+		   "once,\n"
+		   "and reports each fault",
 	.options = options,
 	.examples = "  gsym verify app.gsym\n"
 		    "  gsym verify --against=./app app.gsym",

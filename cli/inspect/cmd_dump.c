@@ -5,6 +5,7 @@
  * llvm-gsymutil does not print version 2: it has the same blocks, with as many digits as its fields have.
  */
 #include "cli/command/commands.h"
+#include "cli/lookup/image_open.h"
 #include "cli/command/message.h"
 #include "gsym/base/escape.h"
 #include "gsym/read/reader.h"
@@ -349,39 +350,44 @@ static int dump_all(struct text_buf *out, const struct gsym_reader *reader, uint
 	return err;
 }
 
-static int dump_whole_file(const char *path)
+static int dump_image(void *user, const char *name, const struct gsym_reader *reader)
 {
-	struct gsym_diag diag = {0};
-	struct gsym_reader *reader;
 	struct text_buf out = {0};
 	uint32_t damaged = 0;
-	int err = gsym_reader_open(path, &reader, &diag);
-	if (err)
-		return fail(path, err, &diag);
-	err = dump_all(&out, reader, &damaged);
+	(void)user, (void)name;
+	int err = dump_all(&out, reader, &damaged);
 	text_deinit(&out);
-	gsym_reader_close(reader);
 	if (err)
 		return output_fail(err);
 	return damaged ? STATUS_FAILED : STATUS_OK;
 }
 
+struct dump_command {
+	struct object_options object;
+};
+
+static const struct option_row options[] = {
+	OPTIONS_IMAGE(dump_command, object),
+	OPTIONS_END,
+};
+
 static int run_dump(int argc, char **argv)
 {
+	struct dump_command c = {.object = {.arch = NULL}};
 	int status;
-	if (!options_parse(&command_dump, &argc, argv, NULL, &status))
+	if (!options_parse(&command_dump, &argc, argv, &c, &status))
 		return status;
-	for (int i = 1; i < argc; i++)
-		if (dump_whole_file(argv[i]) != STATUS_OK)
-			status = STATUS_FAILED;
-	return status;
+	return image_open_each(argc, argv, &c.object, dump_image, NULL);
 }
 
 const struct command command_dump = {
 	.name = "dump",
-	.operands = "FILE.gsym...",
+	.operands = "FILE...",
 	.brief = "print the whole content of a GSYM file",
-	.summary = "Prints the whole content of a GSYM file",
+	.summary =
+		"Prints the whole content of a GSYM file, or of that of an object file, which is converted\n"
+		"once",
+	.options = options,
 	.examples = "  gsym dump app.gsym | less",
 	.run = run_dump,
 };

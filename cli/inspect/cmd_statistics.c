@@ -3,6 +3,7 @@
 #include "gsym/base/text_buf.h"
 #include "gsym/read/reader.h"
 #include "cli/command/commands.h"
+#include "cli/lookup/image_open.h"
 #include "cli/command/message.h"
 
 #include <inttypes.h>
@@ -16,6 +17,7 @@ enum {
 };
 
 struct statistics_command {
+	struct object_options object;
 	bool json;
 };
 
@@ -200,25 +202,21 @@ static int print_figures(const char *path, const struct statistics *s, const str
 	return 0;
 }
 
-static int print_statistics(const char *path, bool json)
+static int print_statistics(void *user, const char *name, const struct gsym_reader *reader)
 {
-	struct gsym_diag diag = {0};
-	struct gsym_reader *reader;
+	const struct statistics_command *c = user;
 	struct statistics s = {0};
-	int err = gsym_reader_open(path, &reader, &diag);
-	if (err)
-		return fail(path, err, &diag);
-	err = gather(&s, reader);
+	int err = gather(&s, reader);
 	if (!err)
-		err = print_figures(path, &s, &reader->info, json);
+		err = print_figures(name, &s, &reader->info, c->json);
 	if (!err && s.damaged)
-		complain("%s: damaged function records: %" PRIu64 "; 'gsym verify' lists them", path,
+		complain("%s: damaged function records: %" PRIu64 "; 'gsym verify' lists them", name,
 			 s.damaged);
-	gsym_reader_close(reader);
-	return err ? fail(path, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;
+	return err ? fail(name, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;
 }
 
 static const struct option_row options[] = {
+	OPTIONS_IMAGE(statistics_command, object),
 	{0, "json", NULL, "print a JSON object for each file, on one line",
 	 OPTION_FLAG(statistics_command, json)},
 	OPTIONS_END,
@@ -230,17 +228,15 @@ static int run_statistics(int argc, char **argv)
 	int status;
 	if (!options_parse(&command_statistics, &argc, argv, &c, &status))
 		return status;
-	for (int i = 1; i < argc; i++)
-		if (print_statistics(argv[i], c.json) != STATUS_OK)
-			status = STATUS_FAILED;
-	return status;
+	return image_open_each(argc, argv, &c.object, print_statistics, &c);
 }
 
 const struct command command_statistics = {
 	.name = "statistics",
-	.operands = "FILE.gsym...",
+	.operands = "FILE...",
 	.brief = "print how many bytes of a GSYM file its parts take",
-	.summary = "Prints how many bytes of a GSYM file its parts take, and how many entries they have",
+	.summary = "Prints how many bytes of a GSYM file its parts take, and how many entries they have; of\n"
+		   "that of an object file, which is converted once",
 	.options = options,
 	.examples = "  gsym statistics app.gsym\n"
 		    "  gsym statistics --json app.gsym",

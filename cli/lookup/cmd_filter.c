@@ -217,7 +217,7 @@ enum log_style { STYLE_LOG, STYLE_FOLDED_STACKS };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 static const struct option_row options[] = {
-	OPTIONS_MOUNT(filtering, images),
+	OPTIONS_IMAGE(filtering, images.options),
 	{0, "by-name", NULL,
 	 "find them there by file name if the log has no id\nand only one image has that name",
 	 OPTION_FLAG(filtering, images.by_name)},
@@ -296,7 +296,7 @@ static void filter_report_builds(const struct filter *filter, size_t *reported)
 
 static const char *reason_of(const struct filter_unexplained *frame, const struct image_files *images)
 {
-	bool mounted = images->mount;
+	bool mounted = images->options.mount;
 	switch (frame->cause) {
 	case FILTER_NO_IMAGE:
 		if (images->refused.n)
@@ -360,11 +360,11 @@ static void tell_module(const struct filter_unexplained *frame, struct image_fil
 			 "of another build: the log is of %s, the file of %s; give that of the log",
 			 module->id[0] ? module->id : module->release, other);
 	else if (is_kernel_missing(frame, images) && !images->refused.n)
-		snprintf(reason, sizeof(reason), "%s vmlinux%s%s%s", images->mount ? "add" : "give",
+		snprintf(reason, sizeof(reason), "%s vmlinux%s%s%s", images->options.mount ? "add" : "give",
 			 module->id[0]        ? " with this id"
 			 : module->release[0] ? " of "
 					      : "",
-			 module->id[0] ? "" : module->release, images->mount ? " to SOURCE" : "");
+			 module->id[0] ? "" : module->release, images->options.mount ? " to SOURCE" : "");
 	else
 		snprintf(reason, sizeof(reason), "%s", reason_of(frame, images));
 	const char *name = !module->name[0] && !module->id[0] ? "addresses"
@@ -512,7 +512,7 @@ static int run_filter(int argc, char **argv)
 	take_auto(&f);
 	f.how.strip = f.strip.v;
 	f.how.n_strip = f.strip.n;
-	if (f.images.by_name && !f.images.mount)
+	if (f.images.by_name && !f.images.options.mount)
 		return options_error(&command_filter, "option '--by-name': needs '--mount'");
 	if (f.style == STYLE_FOLDED_STACKS && f.how.output != FILTER_LOG)
 		return options_error(&command_filter, "option '--style=folded': excludes '--format'");

@@ -9,6 +9,7 @@
 #include "gsym/base/address.h"
 #include "cli/command/commands.h"
 #include "cli/lookup/image_details.h"
+#include "cli/lookup/image_mount.h"
 #include "cli/lookup/lookup_parts.h"
 #include "work/types/convert_address.h"
 #include "cli/command/message.h"
@@ -236,7 +237,9 @@ static void use_image(struct lookup_command *lookup, const struct lookup_image *
 		      struct demangle_cache *names)
 {
 	lookup->reader = image->reader;
-	lookup->render.module = lookup->file->path;
+	/* Apple's atos shows what is in a bundle. */
+	bool shows_inner = lookup->render.format == RENDER_ATOS && !lookup->file->operand.is_mounted;
+	lookup->render.module = shows_inner ? lookup->file->operand.path : lookup->file->path;
 	lookup->render.cache = names;
 	lookup->render.demangle = lookup->demangle == DEMANGLE_AUTO ? image->demangle : lookup->demangle;
 }
@@ -332,7 +335,7 @@ static int change_file(struct lookup_command *lookup, const char *path, size_t s
 	if (file && strncmp(file->path, path, size) == 0 && !file->path[size])
 		return 0;
 	int err = lookup->queries.n ? answer_queries(lookup) : 0;
-	return err ? err : lookup_files_find(&lookup->files, path, size, &lookup->file);
+	return err ? err : lookup_files_find(&lookup->files, path, size, &lookup->object, &lookup->file);
 }
 
 static int answer_malformed(struct lookup_command *lookup, const char *line, size_t size)
@@ -555,12 +558,7 @@ static const struct option_row options[] = {
 	{0, "merged-functions-filter", "REGEX",
 	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated",
 	 OPTION_PARSED(lookup_command, merged, add_filter)},
-	{0, "arch", "ARCH", "use the image for ARCH of a universal (fat)\nobject file",
-	 OPTION_STRING(lookup_command, object.arch)},
-	{0, "cache", "DIR",
-	 "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs or, for "
-	 "root,\n/var/cache/gsymfs)",
-	 OPTION_STRING(lookup_command, object.cache)},
+	OPTIONS_IMAGE(lookup_command, object),
 	OPTION_VERBOSE(lookup_command, verbose),
 	OPTIONS_END,
 };
@@ -606,7 +604,8 @@ static int check_arguments(const struct lookup_command *lookup, int argc, char *
  * is still to be typed. */
 static int begin_lookup(struct lookup_command *lookup, bool has_operands)
 {
-	int err = lookup_files_find(&lookup->files, lookup->path, strlen(lookup->path), &lookup->file);
+	int err = lookup_files_find(&lookup->files, lookup->path, strlen(lookup->path), &lookup->object,
+				    &lookup->file);
 	if (err)
 		return err;
 	bool may_wait = lookup->file->is_pending && (has_operands || !isatty(STDIN_FILENO));
@@ -640,6 +639,8 @@ static int run_lookup(int argc, char **argv)
 	if (options_parse(&command_lookup, &argc, argv, &lookup, &status)) {
 		lookup.path = argc > 1 ? argv[1] : NULL;
 		status = check_arguments(&lookup, argc, argv);
+		if (status == STATUS_OK && lookup.object.mount)
+			status = image_mount_check(lookup.object.mount);
 		lookup.tells_why = tells_reasons(lookup.verbose);
 		if (status == STATUS_OK)
 			status = answer_all(&lookup, argv + 2, lookup.path ? argc - 2 : 0);

@@ -119,7 +119,7 @@ static const char *nearest_file(const struct stacks *s, const char *id, char ret
 static bool ask_mount(const struct stacks *s, const char *id)
 {
 	char path[PATH_MAX], line[1024] = "";
-	if (snprintf(path, sizeof(path), "%s/why/%s", s->images.mount, id) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/why/%s", s->images.options.mount, id) >= (int)sizeof(path))
 		return false;
 	FILE *file = fopen(path, "re");
 	if (!file)
@@ -140,7 +140,7 @@ static void tell_missing(const struct stacks *s, const struct filter_module *mod
 		say(stderr, "gsym stack: %s: %s", module->name,
 		    err == -ENOTUNIQ ? "several builds have this name: give an id"
 				     : "no image has this name");
-	else if (s->images.mount && ask_mount(s, id))
+	else if (s->images.options.mount && ask_mount(s, id))
 		return;
 	else if ((file = nearest_file(s, id, nearest)))
 		say(stderr, "gsym stack: %s: no image has this id; the nearest is %s (%s)", id, nearest,
@@ -227,7 +227,7 @@ static int parse_entry(struct stacks *s, const char *line, size_t size, struct e
 	entry->link = entry->address;
 	if (id_end > id)
 		return parse_image(s, id, (size_t)(id_end - id), entry);
-	if (s->images.n_given == 1 && !s->images.mount)
+	if (s->images.n_given == 1 && !s->images.options.mount)
 		entry->image = 0; /* the only image */
 	else
 		entry->malformed = true;
@@ -432,7 +432,7 @@ static int resolve_all(struct stacks *s)
 }
 
 static const struct option_row options[] = {
-	OPTIONS_MOUNT(stacks, images),
+	OPTIONS_IMAGE(stacks, images.options),
 	{0, "all", NULL, "show all merged functions that the calls allow,\nnot one of them",
 	 OPTION_FLAG(stacks, all)},
 	{0, "format", "text|tsv|json", "output format (default text)",

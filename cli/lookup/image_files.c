@@ -6,21 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "work/cache/context.h"
 #include "work/cache/image_id.h"
 #include "work/cache/notes.h"
-#include "cli/command/bundle.h"
 #include "cli/command/commands.h"
+#include "cli/lookup/image_mount.h"
 #include "cli/lookup/image_name.h"
 #include "cli/command/message.h"
 #include "gsym/read/reader.h"
 #include "gsym/render/shown_names.h"
 
 enum {
-	IMAGES_MAX = 4096, /* open at the same time */
-	PAGE_SIZE_MIN = 4096,
+	IMAGES_MAX = 4096,  /* open at the same time */
 	ID_PREFIX_MIN = 16, /* digits of a unique prefix */
 	GUID_SIZE = 16,
 };
@@ -111,100 +109,78 @@ static int find_given(const struct image_files *images, const struct filter_modu
 
 /* ---- The mount ---- */
 
-/* Uses the image of an object file, which has segments if it is in the cache. */
-static void use_object(struct image_file *file)
-{
-	file->reader = file->object.reader;
-	file->base = file->object.base;
-	if (file->object.handle)
-		file->map = &file->object.handle->addresses;
-}
-
-/* A GSYM file, or an object file, which is converted. After -EIO without a diagnosis a signal ended that. */
-static int open_image(const char *path, const char *arch, struct object_arches *choices,
+/* @id: of an image of the mount; else NULL. After -EIO without a diagnosis a signal ended the conversion. */
+static int open_image(const char *operand, const char *id, const struct object_options *options,
 		      struct image_file *file, struct gsym_diag *diag)
 {
-	const struct object_options options = {.arch = arch, .choices = choices};
-	struct gsym_diag why = {""};
-	int err = gsym_reader_open(path, &file->opened, diag);
-	if (!err) {
-		file->reader = file->opened;
-		file->base = gsym_reader_info(file->reader)->base_address & ~(uint64_t)(PAGE_SIZE_MIN - 1);
-		return 0;
-	}
-	int object_err = err == -EBADMSG ? object_lookup_open(path, &options, &file->object, &why) : -ENOEXEC;
-	if (object_err == -ENOEXEC) {
-		if (err == -EBADMSG)
-			object_lookup_explain(path, diag);
+	struct image_operand found;
+	int err = image_find(operand, options, &found, &file->object, diag);
+	if (err == -EBADMSG && (err = image_convert(&found, options, &file->object, diag)))
+		return diag->text[0] ? err : -EIO;
+	if (err)
 		return err;
-	}
-	if (object_err) {
-		*diag = why;
-		return why.text[0] ? object_err : -EIO;
-	}
-	use_object(file);
-	return 0;
+	file->reader = file->object.reader;
+	file->base = file->object.base;
+	if (file->object.handle) /* GSYM has no segments */
+		file->map = &file->object.handle->addresses;
+	/* Logs have the name of what is in a bundle. */
+	file->name = strdup(id ? id : found.is_mounted ? operand : found.path);
+	file->real = id || found.is_mounted ? NULL : realpath(found.path, NULL);
+	return file->name ? 0 : -ENOMEM;
 }
 
-static int add_image(struct image_files *images, const char *path, const char *name, const char *arch,
-		     struct object_arches *choices, struct gsym_diag *diag)
+static void close_image(struct image_file *file)
 {
-	struct image_file file = {.name = strdup(name), .real = path == name ? realpath(path, NULL) : NULL};
-	int err = file.name && !vec_reserve(&images->list, 1) ? 0 : -ENOMEM;
-	if (!err)
-		err = open_image(path, arch, choices, &file, diag);
-	if (err) {
-		free(file.name);
-		free(file.real);
-		return err;
-	}
-	images->list.v[images->list.n++] = file;
-	return 0;
+	if (!file->object.handle)
+		free(file->map);
+	lookup_image_close(&file->object);
+	name_table_free(file->shown);
+	free(file->name);
+	free(file->real);
+	for (size_t i = 0; i < SOURCE_ROOTS; i++)
+		free(file->roots[i]);
 }
 
-/* Adds the image of @path, or all that it has: lines of a log choose one by its UUID. */
-static int add_file(struct image_files *images, const char *path, struct gsym_diag *diag)
+static int add_image(struct image_files *images, const char *operand, const char *id,
+		     const struct object_options *options, struct gsym_diag *diag)
 {
-	struct object_arches choices = {.n = 0};
-	int err = add_image(images, path, path, NULL, &choices, diag);
-	if (!choices.n)
-		return err;
-	err = 0;
-	for (size_t i = 0; i < choices.n && !err; i++)
-		err = add_image(images, path, path, choices.name[i], NULL, diag);
+	struct image_file file = {.name = NULL};
+	int err = vec_reserve(&images->list, 1) ? -ENOMEM : open_image(operand, id, options, &file, diag);
+	if (err)
+		close_image(&file);
+	else
+		images->list.v[images->list.n++] = file;
 	return err;
 }
 
-/* Checks by its file q that gsymfs is mounted there. Prints errors and returns an enum command_status. */
-static int check_mount(const char *mount)
+/* Adds the image of an operand, or all that it has: lines of a log choose one by its UUID. */
+static int add_operand(struct image_files *images, const char *operand, struct gsym_diag *diag)
 {
-	struct gsym_diag diag = {""};
-	char path[PATH_MAX];
-	struct stat st;
-	if (stat(mount, &st))
-		return fail(mount, -errno, NULL);
-	if (!S_ISDIR(st.st_mode))
-		return fail(mount, -ENOTDIR, NULL);
-	if (snprintf(path, sizeof(path), "%s/q", mount) < (int)sizeof(path) && !stat(path, &st))
-		return STATUS_OK;
-	int err = errno == ENOENT ? diag_set(&diag, -ENOENT, "no gsymfs is mounted there (it has no file q)")
-				  : -errno;
-	return fail(mount, err, &diag);
+	struct object_arches choices = {.n = 0};
+	struct object_options options = images->options;
+	options.choices = options.arch ? NULL : &choices;
+	int err = add_image(images, operand, NULL, &options, diag);
+	if (!choices.n)
+		return err;
+	err = 0;
+	options.choices = NULL;
+	for (size_t i = 0; i < choices.n && !err; i++) {
+		options.arch = choices.name[i];
+		err = add_image(images, operand, NULL, &options, diag);
+	}
+	return err;
 }
 
 int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv)
 {
-	int status = images->mount ? check_mount(images->mount) : STATUS_OK;
+	int status = images->options.mount ? image_mount_check(images->options.mount) : STATUS_OK;
 	if (status != STATUS_OK)
 		return status;
-	if (argc == 1 && !images->mount)
+	if (argc == 1 && !images->options.mount)
 		return options_error(command, "missing operand 'FILE' or option '--mount=DIR'");
 	for (int i = 1; i < argc; i++) {
 		struct gsym_diag diag = {""};
-		char file[PATH_MAX];
-		int err = bundle_resolve(argv[i], file, &diag); /* logs have the name of what is in it */
-		if (!err)
-			err = add_file(images, file, &diag);
+		int err = add_operand(images, argv[i], &diag);
 		if (err == -EIO && !diag.text[0])
 			return STATUS_FAILED;
 		if (err)
@@ -212,21 +188,6 @@ int images_open_all(const struct command *command, struct image_files *images, i
 	}
 	images->n_given = images->list.n;
 	return STATUS_OK;
-}
-
-static void close_image(struct image_file *file)
-{
-	if (file->object.reader) {
-		lookup_image_close(&file->object);
-	} else {
-		gsym_reader_close(file->opened);
-		free(file->map);
-	}
-	name_table_free(file->shown);
-	free(file->name);
-	free(file->real);
-	for (size_t i = 0; i < SOURCE_ROOTS; i++)
-		free(file->roots[i]);
 }
 
 void images_deinit(struct image_files *images)
@@ -298,12 +259,12 @@ static int open_mounted(struct image_files *images, const char *id, struct image
 			return 0;
 		}
 	}
-	if (images->list.n >= IMAGES_MAX ||
-	    snprintf(directory, sizeof(directory), "%s/%s", images->mount, id) >= (int)sizeof(directory))
+	if (images->list.n >= IMAGES_MAX || snprintf(directory, sizeof(directory), "%s/%s",
+						     images->options.mount, id) >= (int)sizeof(directory))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/image.gsym", directory);
 	struct gsym_diag diag = {""};
-	int err = add_image(images, path, id, NULL, NULL, &diag);
+	int err = add_image(images, path, id, &images->options, &diag);
 	if (err)
 		return err == -ENOENT ? err : refuse_path(images, path, err, &diag);
 	*ret = &images->list.v[images->list.n - 1];
@@ -400,7 +361,8 @@ static int find_builds(struct image_files *images, struct named_builds *builds)
 	char path[PATH_MAX], name[FILTER_NAME_SIZE];
 	int err = 0;
 	for (unsigned i = 0; !err && image_name_of(module, i, name); i++) {
-		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) >= (int)sizeof(path))
+		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->options.mount, name) >=
+		    (int)sizeof(path))
 			return -ENOENT;
 		err = list_builds(builds, path, image_place_fit(0, name, module));
 		if (err && err != -ENOTUNIQ)
@@ -460,7 +422,7 @@ static int keep_asked(struct image_files *images, struct asked_module *there,
 static int open_by_name(struct image_files *images, const struct filter_module *module,
 			struct image_file **ret)
 {
-	struct named_builds builds = {.module = module, .mount = images->mount};
+	struct named_builds builds = {.module = module, .mount = images->options.mount};
 	struct asked_module *asked = find_asked(images, module);
 	const char *id;
 	if (asked && !asked->err)
@@ -479,7 +441,7 @@ int images_find(struct image_files *images, const struct filter_module *module, 
 {
 	struct image_file *mounted;
 	int err = find_given(images, module, ret);
-	if (!err || !images->mount || module->is_word)
+	if (!err || !images->options.mount || module->is_word)
 		return err;
 	if (!module->id[0] && !images->by_name)
 		return err == -ENOENT ? -ENODATA : err;
@@ -493,7 +455,7 @@ int images_find(struct image_files *images, const struct filter_module *module, 
 bool images_tell_other(struct image_files *images, const struct filter_module *module,
 		       char ret[static FILTER_ID_SIZE])
 {
-	struct named_builds builds = {.module = module, .mount = images->mount};
+	struct named_builds builds = {.module = module, .mount = images->options.mount};
 	const char *id;
 	for (size_t i = 0; i < images->n_given; i++) {
 		const struct image_file *file = &images->list.v[i];
@@ -509,7 +471,7 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 		    (image_release_of(file->name, ret) || (file->real && image_release_of(file->real, ret))))
 			return true;
 	}
-	if (!images->mount || module->id[0] || choose_build(images, &builds, &id) != -ESTALE)
+	if (!images->options.mount || module->id[0] || choose_build(images, &builds, &id) != -ESTALE)
 		return false;
 	strcpy(ret, builds.release);
 	return true;
@@ -518,7 +480,7 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 bool images_lack_kernel(const struct image_files *images)
 {
 	const struct filter_module kernel = {.name = "vmlinux", .is_kernel = true};
-	bool has = images->mount;
+	bool has = images->options.mount;
 	for (size_t i = 0; i < images->n_given && !has; i++)
 		has = name_fit_of(images, &images->list.v[i], &kernel) > IMAGE_STANDS_IN;
 	return !has;

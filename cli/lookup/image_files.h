@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "cli/command/cli_options.h"
-#include "cli/lookup/object_lookup.h"
+#include "cli/lookup/image_open.h"
 #include "cli/lookup/source_roots.h"
 #include "gsym/base/vec.h"
 #include "log/engine/filter.h"
@@ -17,9 +17,8 @@
 enum strip { STRIP_KERNEL, STRIP_NONE, STRIP_ROOTS };
 
 struct image_file {
-	const struct gsym_reader *reader; /* of either of the next two */
-	struct gsym_reader *opened;       /* a GSYM file; NULL: none */
-	struct lookup_image object;       /* an object file, which owns @map, too; closed: none */
+	const struct gsym_reader *reader; /* that of @object */
+	struct lookup_image object;       /* what is open; if it is converted, it owns @map, too */
 	char *name;                       /* as given; of the mount: the id */
 	char *real;                /* of an operand: its path without symbolic links; NULL: not known */
 	uint64_t base;             /* image base */
@@ -38,7 +37,7 @@ struct asked_module {
 };
 
 struct image_files {
-	const char *mount; /* where gsymfs is mounted; NULL: nowhere */
+	struct object_options options;
 	enum strip strips; /* the directories that paths lose; zero: those of kernels */
 	bool by_name;      /* find images there by file name, too, if the log has no id */
 	VEC(struct image_file) list;
@@ -46,12 +45,6 @@ struct image_files {
 	VEC(struct asked_module) asked;
 	VEC(char *) refused; /* paths there that could not be read or converted; each was printed once */
 };
-
-#define OPTIONS_MOUNT(type, member)                                                                \
-	{                                                                                          \
-		0, "mount", "DIR", "find images by their ids below DIR, where gsymfs is\nmounted", \
-			OPTION_STRING(type, member.mount)                                          \
-	}
 
 /*
  * Opens the files that are operands, and checks --mount, without which there must be one. They stay open

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "cli/command/message.h"
+#include "gsym/base/diag.h"
 
 /* Reads the image base from the file "status" in the directory of an image: in GSYM it is known only if no
  * function precedes it. 0, also where there is none; or the error of reading it. */
@@ -71,8 +75,24 @@ static int open_in_fstab(const char *id, struct gsym_reader **ret, uint64_t *ret
 	return err ? first_err : 0;
 }
 
-int image_mount_open(const char *id, struct gsym_reader **ret, uint64_t *ret_base)
+int image_mount_open(const char *mount, const char *id, struct gsym_reader **ret, uint64_t *ret_base)
 {
-	const char *mount = getenv("GSYMFS_MOUNT");
+	mount = mount ? mount : getenv("GSYMFS_MOUNT");
 	return mount && mount[0] ? open_below(mount, id, ret, ret_base) : open_in_fstab(id, ret, ret_base);
+}
+
+int image_mount_check(const char *mount)
+{
+	struct gsym_diag diag = {""};
+	char path[PATH_MAX];
+	struct stat st;
+	if (stat(mount, &st))
+		return fail(mount, -errno, NULL);
+	if (!S_ISDIR(st.st_mode))
+		return fail(mount, -ENOTDIR, NULL);
+	if (snprintf(path, sizeof(path), "%s/q", mount) < (int)sizeof(path) && !stat(path, &st))
+		return STATUS_OK;
+	int err = errno == ENOENT ? diag_set(&diag, -ENOENT, "no gsymfs is mounted there (it has no file q)")
+				  : -errno;
+	return fail(mount, err, &diag);
 }

@@ -18,28 +18,18 @@ static void file_free(struct lookup_file *file)
 	free(file);
 }
 
-static void open_gsym(struct lookup_file *file)
+static void open_gsym(struct lookup_file *file, const struct object_options *options)
 {
-	int err = gsym_reader_open(file->path, &file->image.opened, &file->diag);
-	const char *colon = strrchr(file->name, ':');
-	if (err == -ENOENT && colon) {
-		file->path[colon - file->name] = 0;
-		file->arch = colon + 1;
-		struct gsym_diag diag = {""};
-		err = gsym_reader_open(file->path, &file->image.opened, &diag);
-		if (err != -ENOENT)
-			file->diag = diag;
-	}
-	file->image.demangle = DEMANGLE_AUTO;
+	int err = image_find(file->name, options, &file->operand, &file->image, &file->diag);
+	if (file->operand.arch)
+		file->path[file->operand.arch - 1 - file->name] = 0;
 	file->is_pending = err == -EBADMSG;
-	if (!err)
-		file->image.reader = file->image.opened;
-	else if (!file->is_pending)
+	if (err && !file->is_pending)
 		fail(err == -ENOENT ? file->name : file->path, err, &file->diag);
 }
 
 /* NULL without memory. */
-static struct lookup_file *file_new(const char *path, size_t size)
+static struct lookup_file *file_new(const char *path, size_t size, const struct object_options *options)
 {
 	struct lookup_file *file = calloc(1, sizeof(*file));
 	if (!file)
@@ -51,23 +41,16 @@ static struct lookup_file *file_new(const char *path, size_t size)
 		file_free(file);
 		return NULL;
 	}
-	open_gsym(file);
+	open_gsym(file, options);
 	return file;
 }
 
 bool lookup_file_convert(struct lookup_file *file, const struct object_options *options)
 {
-	struct gsym_diag diag = {""};
-	struct object_options how = *options;
-	how.arch = file->arch ? file->arch : how.arch;
-	how.advice = "choose one as FILE:ARCH or with --arch=ARCH";
-	int err = object_lookup_open(file->path, &how, &file->image, &diag);
+	int err = image_convert(&file->operand, options, &file->image, &file->diag);
 	file->is_pending = false;
-	if (err == -ENOEXEC) {
-		object_lookup_explain(file->path, &file->diag);
-		fail(file->path, -EBADMSG, &file->diag);
-	} else if (err && diag.text[0])
-		say(stderr, "gsym lookup: %s: %s", file->path, diag.text);
+	if (err && file->diag.text[0]) /* else a signal ended it */
+		fail(file->path, err, &file->diag);
 	return !err;
 }
 
@@ -92,19 +75,21 @@ static size_t index_of(const struct lookup_files *files, const char *path, size_
 	return i;
 }
 
-static int add_file(struct lookup_files *files, const char *path, size_t size)
+static int add_file(struct lookup_files *files, const char *path, size_t size,
+		    const struct object_options *options)
 {
-	struct lookup_file *file = vec_reserve(&files->list, 1) ? NULL : file_new(path, size);
+	struct lookup_file *file = vec_reserve(&files->list, 1) ? NULL : file_new(path, size, options);
 	if (!file)
 		return -ENOMEM;
 	files->list.v[files->list.n++] = file;
 	return 0;
 }
 
-int lookup_files_find(struct lookup_files *files, const char *path, size_t size, struct lookup_file **ret)
+int lookup_files_find(struct lookup_files *files, const char *path, size_t size,
+		      const struct object_options *options, struct lookup_file **ret)
 {
 	size_t i = index_of(files, path, size);
-	int err = i == files->list.n ? add_file(files, path, size) : 0;
+	int err = i == files->list.n ? add_file(files, path, size, options) : 0;
 	if (err)
 		return err;
 	*ret = files->list.v[i];

@@ -4,7 +4,7 @@
 
 #include <regex.h>
 
-#include "cli/lookup/object_lookup.h"
+#include "cli/lookup/image_open.h"
 #include "cli/lookup/tell_reason.h"
 #include "gsym/base/vec.h"
 #include "gsym/render/batch/batch.h"
@@ -15,11 +15,11 @@
 
 /* A file that addresses are looked up in, GSYM or an object file. */
 struct lookup_file {
-	char *name;                /* as given */
-	char *path;                /* without the architecture after a colon, where no file has that name */
-	const char *arch;          /* in @name, or NULL */
-	struct lookup_image image; /* its reader is NULL: the file is not open */
-	struct batch *batch;       /* see lookup_file_batch() */
+	char *name; /* as given */
+	char *path; /* without the architecture after a colon, where no file has that name */
+	struct image_operand operand; /* what @name is */
+	struct lookup_image image;    /* its reader is NULL: the file is not open */
+	struct batch *batch;          /* see lookup_file_batch() */
 	struct demangle_cache *names;
 	struct told_reasons told;
 	bool is_pending; /* no GSYM: lookup_file_convert() opens it */
@@ -35,7 +35,8 @@ struct lookup_files {
  * The file of that name, which is opened if it is GSYM; else it is pending, or an error was printed. Valid
  * until the next call. 0 or -ENOMEM.
  */
-int lookup_files_find(struct lookup_files *files, const char *path, size_t size, struct lookup_file **ret);
+int lookup_files_find(struct lookup_files *files, const char *path, size_t size,
+		      const struct object_options *options, struct lookup_file **ret);
 void lookup_files_deinit(struct lookup_files *files);
 
 /* Opens a pending file as an object file: true, or false after an error was printed. */

@@ -364,7 +364,7 @@ static int attach_cache(const struct object *object, struct cache *cache)
 
 static bool open_in_mount(const struct object *object, struct lookup_image *ret)
 {
-	return image_mount_open(object->id, &ret->opened, &ret->base) == 0;
+	return image_mount_open(object->options->mount, object->id, &ret->opened, &ret->base) == 0;
 }
 
 /* Identifies the file, and opens it in a mount or in @cache. */

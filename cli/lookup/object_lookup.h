@@ -30,6 +30,7 @@ struct object_options {
 	const char
 		*advice;   /* what to do about a fat file with no such image, or with several; NULL: --arch */
 	const char *cache; /* the directory; NULL: $GSYMFS_CACHE, or the default, which is that of gsymfs */
+	const char *mount; /* where gsymfs is mounted; NULL: $GSYMFS_MOUNT, or those of fstab */
 	/* Directories of debug files, absolute, NULL-terminated; NULL: the default one alone. */
 	const char *const *debug_dirs;
 	const char *package; /* the DWARF package of the file, absolute; NULL: the one beside it */

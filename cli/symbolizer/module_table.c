@@ -252,7 +252,7 @@ static int open_id(struct opening *opening)
 	for (size_t i = 0; i <= size; i++)
 		id[i] = module->name[i] >= 'A' && module->name[i] <= 'F' ? (char)(module->name[i] | 0x20)
 									 : module->name[i];
-	int mount_err = image_mount_open(id, &module->image.opened, &module->image.base);
+	int mount_err = image_mount_open(NULL, id, &module->image.opened, &module->image.base);
 	if (!mount_err) {
 		module->image.reader = module->image.opened;
 		module->image.demangle = DEMANGLE_AUTO;

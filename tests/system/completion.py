@@ -114,7 +114,7 @@ OPERANDS = {
     ("gsym", "convert", ""): BOTH, ("gsym", "convert", "ap"): {"app", "app.gsym", "app.sym"},
     ("gsym", "convert", "--quiet", ""): BOTH, ("gsym", "convert", "-o", "out", ""): BOTH, ("gsym", "convert", "app", ""): set(),
     ("gsym", "lookup", ""): BOTH, ("gsym", "lookup", "app", ""): set(), ("gsym", "lookup", "--approximate", "app", "ma"): set(),
-    ("gsym", "dump", ""): set(CONVERTED), ("gsym", "dump", "app.gsym", ""): set(CONVERTED), ("gsym", "segment", ""): set(CONVERTED),
+    ("gsym", "dump", ""): BOTH, ("gsym", "dump", "app.gsym", ""): BOTH, ("gsym", "segment", ""): set(CONVERTED),
     ("gsym", "segment", "app.gsym", ""): set(), ("gsym", "filter", ""): BOTH, ("gsym", "stack", "app.gsym", ""): BOTH,
     ("gsym", "store", "put", "apps", ""): BOTH,
 }

@@ -48,7 +48,7 @@ def check(command, example, directory):
         return  # refused by this build
     done = shell(example, directory, "-n" if "/mnt/" in example else "-e")
     # Messages, not the summary of a conversion; the program prints nothing that filter could explain.
-    if done.returncode or re.search(r"^gsym[ :](?! no frames found)", done.stderr, re.M):
+    if done.returncode or re.search(r"^gsym( \w+)?:(?! no frames found)", done.stderr, re.M):
         faults.append(f"gsym {command}: '{example}': status {done.returncode}: {done.stderr}")
     if "| less" not in example and "/mnt/" not in example and command == "lookup" and "main" not in done.stdout:
         faults.append(f"gsym {command}: '{example}': printed {done.stdout!r}")

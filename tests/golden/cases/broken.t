@@ -32,7 +32,7 @@ gsym verify: short.gsym: header at offset 0: the file ends at 0x28
 [1]
 $ : > empty.gsym
 $ gsym dump empty.gsym
-gsym dump: empty.gsym: header at offset 0: the file ends at 0x0
+gsym dump: empty.gsym: neither an object file nor a GSYM file
 [1]
 $ gsym dump missing.gsym
 gsym dump: missing.gsym: No such file or directory

@@ -130,3 +130,28 @@ $ gsym verify plain.gsym
 plain.gsym: 7 functions, 0 faults
 $ gsym statistics --json plain.gsym
 {"file": "plain.gsym", "version": 1, "byte_order": "little", "bytes": {"file": 752, "address_offsets": 14, "info_offsets": 28, "file_table": 44, "string_table": 264, "record_heads": 112, "line_tables": 100, "inline_info": 40, "merged_functions": 47, "call_sites": 46, "all_else": 57}, "functions": 7, "functions_with_lines": 6, "functions_with_inlined_calls": 1, "functions_with_call_sites": 1, "functions_with_merged": 1, "functions_of_unknown_size": 0, "functions_damaged": 0, "merged_functions": 1, "line_rows": 10, "inlined_calls": 2, "inlined_ranges": 2, "deepest_nesting": 2, "call_sites": 2, "files": 5, "code_bytes": 120}
+# Object files are converted once, by all commands, with the options of lookup.
+$ cp "$ELF" prog && gsym convert --quiet -o prog.gsym prog && gsym dump prog.gsym > one; gsym dump --cache=c prog > two; cmp one two
+$ gsym verify --cache=c prog | sed 's/[0-9][0-9]* functions/N functions/'; gsym statistics --cache=c prog | head -1; ls c | grep -c gsym
+prog: N functions, 0 faults
+prog: version 1, little-endian
+1
+$ gsym verify --arch=pdp11 --cache=c prog 2>&1 | sed 's/for [a-z0-9_]*,/for X,/'
+gsym verify: prog: holds code for X, none for pdp11; choose one as FILE:ARCH or with --arch=ARCH
+$ gsym dump --mount=. prog
+gsym dump: .: no gsymfs is mounted there (it has no file q)
+[1]
+$ echo text > text && gsym statistics text
+gsym statistics: text: neither an object file nor a GSYM file
+[1]
+# What a mount has, by id and by name.
+$ mkdir -p m/deadbeef m/by-name/there && touch m/q && cp prog.gsym m/deadbeef/image.gsym && cp prog.gsym m/by-name/there/image.gsym
+$ gsym verify --mount=m deadbeef there nothere | sed 's/[0-9][0-9]* functions/N functions/'
+gsym verify: nothere: No such file or directory
+deadbeef: N functions, 0 faults
+there: N functions, 0 faults
+$ (gsym lookup --mount=m there main; gsym lookup --mount=m deadbeef main) | sed 's/ at .*//'
+main
+main
+$ mkdir -p Shop.app.dSYM/Contents/Resources/DWARF && cp prog Shop.app.dSYM/Contents/Resources/DWARF/Shop && gsym lookup --cache=c --format=atos Shop.app.dSYM main | grep -o '(in [^)]*)'
+(in Shop)

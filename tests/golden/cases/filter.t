@@ -691,6 +691,11 @@ sites recorded at the return addresses tell merged functions apart. FILE is a GS
 object file, which is converted once.
 
 Options:
+      --arch=ARCH             use the image for ARCH of a universal (fat)
+                              object file
+      --cache=DIR             directory of converted object files (default: that
+                              of gsymfs, ~/.cache/gsymfs or, for root,
+                              /var/cache/gsymfs)
       --mount=DIR             find images by their ids below DIR, where gsymfs is
                               mounted
       --all                   show all merged functions that the calls allow,
@@ -715,6 +720,11 @@ Copies a log from standard input to standard output and adds functions, files an
 the addresses in it. FILE is a GSYM file, or an object file, which is converted once.
 
 Options:
+      --arch=ARCH             use the image for ARCH of a universal (fat)
+                              object file
+      --cache=DIR             directory of converted object files (default: that
+                              of gsymfs, ~/.cache/gsymfs or, for root,
+                              /var/cache/gsymfs)
       --mount=DIR             find images by their ids below DIR, where gsymfs is
                               mounted
       --by-name               find them there by file name if the log has no id

@@ -52,6 +52,8 @@ Options:
       --cache=DIR             directory of converted object files (default: that
                               of gsymfs, ~/.cache/gsymfs or, for root,
                               /var/cache/gsymfs)
+      --mount=DIR             find images by their ids below DIR, where gsymfs is
+                              mounted
       --verbose               say on standard error why an answer is unknown, as
                               is done on a terminal
   -h, --help                  print this help
@@ -128,10 +130,18 @@ Examples:
   gsym convert --names-only -o names.gsym ./app
   gsym convert --recursive --output-dir=symbols ./build
 $ gsym verify --help
-Usage: gsym verify [OPTION...] FILE.gsym...
-Decodes every record of a GSYM file and reports each fault.
+Usage: gsym verify [OPTION...] FILE...
+Decodes every record of a GSYM file, or of that of an object file, which is converted once,
+and reports each fault.
 
 Options:
+      --arch=ARCH             use the image for ARCH of a universal (fat)
+                              object file
+      --cache=DIR             directory of converted object files (default: that
+                              of gsymfs, ~/.cache/gsymfs or, for root,
+                              /var/cache/gsymfs)
+      --mount=DIR             find images by their ids below DIR, where gsymfs is
+                              mounted
       --against=INPUT         derive the frames a second time from the DWARF of
                               INPUT, with libdwarf, and compare
       --max-functions=N       compare about N functions, spread evenly
@@ -181,7 +191,7 @@ $ gsym convert --progress=loud a
 gsym convert: option '--progress': invalid value 'loud'; allowed is auto, always or never
 [2]
 $ gsym verify --against=a plain.gsym plain.gsym
-gsym verify: option '--against': takes a single FILE.gsym; try 'gsym verify --help'
+gsym verify: option '--against': takes a single FILE; try 'gsym verify --help'
 [2]
 # Output that cannot be written is a failure.
 $ gsym dump plain.gsym > /dev/full
