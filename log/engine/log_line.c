@@ -72,8 +72,8 @@ static bool has_line(const struct frame_output *p)
 /* Whether a line can be marked as approximate: not in what programs read, nor as Apple's tools write. */
 static bool marks_lines(unsigned style)
 {
-	return style != STYLE_APPLE && style != STYLE_IPS && style != STYLE_STACKWALK &&
-	       style != STYLE_MINIDUMP;
+	return style != STYLE_APPLE && style != STYLE_IPS && style != STYLE_MEMBERS &&
+	       style != STYLE_STACKWALK && style != STYLE_MINIDUMP;
 }
 
 static void write_number(const struct frame_output *p)
@@ -344,7 +344,7 @@ static void member(const struct frame_output *p, const char *key)
 	text_lit(p->out, "\":");
 }
 
-static void ips(const struct frame_output *p)
+static void position_members(const struct frame_output *p)
 {
 	member(p, "symbol");
 	text_char(p->out, '"');
@@ -360,6 +360,11 @@ static void ips(const struct frame_output *p)
 		member(p, "sourceLine");
 		text_dec(p->out, frame_of(p)->line);
 	}
+}
+
+static void ips(const struct frame_output *p)
+{
+	position_members(p);
 	if (frame_of(p)->inlined) {
 		member(p, "inline");
 		text_lit(p->out, "true");
@@ -413,6 +418,17 @@ static void write_inlines(const struct frame_output *p)
 		text_char(p->out, '}');
 	}
 	text_char(p->out, ']');
+}
+
+/* The position is that of the function; inlined calls are in a list, as in reports of minidump_stackwalk. */
+static void members(const struct frame_output *p)
+{
+	const struct frame_output outer = other(p, p->answer->n_frames - 1);
+	position_members(&outer);
+	if (!outer.index)
+		return;
+	member(p, "inlines");
+	write_inlines(&outer);
 }
 
 static void write_function_offset(const struct frame_output *p)
@@ -502,6 +518,7 @@ static const struct {
 	[STYLE_PC] = {program_counter, FIRST, false},
 	[STYLE_SYMBOL] = {symbol, FIRST, .is_text = true},
 	[STYLE_IPS] = {ips, OBJECTS, false, GSYM_LOOKUP_FIRST_ROW},
+	[STYLE_MEMBERS] = {members, FIRST, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_STACKWALK] = {stackwalk, FIRST, false},
 	[STYLE_MINIDUMP] = {minidump, LINES, false},
 	[STYLE_FOLDED] = {folded, FIRST, false},

@@ -14,6 +14,16 @@
  *	"modules": [{"filename": "x.so", "debug_id": "...", ...}, ...]}
  *
  * There return addresses were moved back into the call. What is null is filled in.
+ *
+ * And those of MetricKit, whose frames are nested, and have the load address for the offset in some reports:
+ *
+ *	{"callStacks": [{"callStackRootFrames": [{"binaryUUID": "...", "offsetIntoBinaryTextSegment": 4556,
+ *	"address": 4372107724, "binaryName": "Example", "subFrames": [{...}]}]}]}
+ *
+ * And those of MongoDB, in a line of its log or alone:
+ *
+ *	{"backtrace": [{"a": "5581F7F2A1CC", "b": "5581F7F29000", "o": "11CC", "s": "work"}, ...],
+ *	"processInfo": {"somap": [{"b": "5581F7F29000", "path": "/usr/bin/example", "buildId": "..."}, ...]}}
  */
 #include "log/formats/report_lines.h"
 
@@ -41,8 +51,31 @@ bool ips_begins(struct text_scan line, bool after_brace)
 		line.end = line.at + IPS_BEGIN_MAX;
 	bool brace = scan_lit(&line, "{");
 	scan_blanks(&line);
-	return brace != after_brace &&
-	       (scan_lit(&line, "\"crash_info\"") || scan_lit(&line, "\"crashing_thread\""));
+	static const char *const members[] = {
+		"crash_info",
+		"crashing_thread", /* minidump_stackwalk */
+		"callStackTree",
+		"callStacks",
+		"callStackPerThread",
+		"timeStampBegin",
+		"timeStampEnd",
+		"crashDiagnostics",
+		"hangDiagnostics",
+		"cpuExceptionDiagnostics",
+		"diskWriteExceptionDiagnostics",
+		"appLaunchDiagnostics",
+		"diagnosticMetaData", /* MetricKit */
+		"t\":{\"$date",
+		"backtrace", /* MongoDB */
+	};
+	struct text_scan rest = line;
+	bool begins = brace != after_brace && scan_lit(&rest, "\"");
+	for (size_t i = 0; begins && i < ARRAY_SIZE(members); i++) {
+		struct text_scan s = rest;
+		if (scan_bytes(&s, members[i], strlen(members[i])) && scan_lit(&s, "\""))
+			return true;
+	}
+	return false;
 }
 
 size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_done)
@@ -80,12 +113,19 @@ struct ips_parser {
 struct ips_object {
 	uint64_t offset, image;
 	bool has_offset, has_image, named;
-	struct text_scan uuid, name;
+	struct text_scan uuid, name, path;
 	/* Of minidump_stackwalk. */
 	struct text_scan module, filename, debug_id;
 	uint64_t module_offset;
 	uint8_t digits; /* of it */
 	bool has_module_offset;
+	/* Of MetricKit: @slot is that of its frame, from 1; 0: it has none. */
+	uint64_t address;
+	size_t slot;
+	bool has_more; /* "subFrames": those it was called from, or calls */
+	/* Of MongoDB, in hexadecimal. */
+	uint64_t base, from_base;
+	bool has_base, has_from_base, has_name;
 };
 
 /* The container of a value. */
@@ -141,12 +181,23 @@ static void note_offset(struct ips_object *o, struct text_scan value)
 	o->digits = (uint8_t)(size - 2);
 }
 
+static bool is_hex(struct text_scan value, uint64_t *ret)
+{
+	return scan_digits(&value, 1, ret) && value.at == value.end;
+}
+
 static void note_string(struct ips_object *o, struct text_scan key, struct text_scan value)
 {
-	if (json_is(key, "uuid"))
+	if (json_is(key, "uuid") || json_is(key, "binaryUUID") || json_is(key, "buildId"))
 		o->uuid = value;
-	else if (json_is(key, "name"))
+	else if (json_is(key, "name") || json_is(key, "binaryName"))
 		o->name = value;
+	else if (json_is(key, "path"))
+		o->path = value;
+	else if (json_is(key, "b"))
+		o->has_base = is_hex(value, &o->base);
+	else if (json_is(key, "o"))
+		o->has_from_base = is_hex(value, &o->from_base);
 	else if (json_is(key, "module"))
 		o->module = value;
 	else if (json_is(key, "filename"))
@@ -156,10 +207,27 @@ static void note_string(struct ips_object *o, struct text_scan key, struct text_
 	else if (json_is(key, "module_offset"))
 		note_offset(o, value);
 	o->named |= json_is(key, "symbol") || json_is(key, "function");
+	o->has_name |= json_is(key, "s");
 }
 
-static void note_number(struct ips_object *o, struct text_scan key, struct text_scan number)
+/* MetricKit: frames are nested, so each has its place in their order when its offset is met. */
+static void add_slot(struct ips_parser *p, struct ips_object *o, struct text_scan number)
 {
+	const struct ips_frame frame = {.from = (size_t)(number.at - p->text),
+					.to = (size_t)(number.end - p->text),
+					.image = MODULES_MAX,
+					.kind = IPS_METRICKIT};
+	if (p->ips->frames.n >= IPS_FRAMES_MAX || o->slot)
+		return;
+	if (vec_push(&p->ips->frames, frame))
+		failed(p, -ENOMEM);
+	o->slot = p->ips->frames.n;
+}
+
+static void note_number(struct ips_parser *p, struct ips_object *o, struct text_scan key,
+			struct text_scan number)
+{
+	const struct text_scan text = number;
 	uint64_t value;
 	if (!scan_decimal(&number, &value) || number.at != number.end)
 		return;
@@ -169,19 +237,55 @@ static void note_number(struct ips_object *o, struct text_scan key, struct text_
 	} else if (json_is(key, "imageIndex")) {
 		o->image = value;
 		o->has_image = true;
+	} else if (json_is(key, "address")) {
+		o->address = value;
+	} else if (json_is(key, "offsetIntoBinaryTextSegment")) {
+		o->offset = value;
+		add_slot(p, o, text);
 	}
 }
 
-static int add_image(struct ips_parser *p, struct text_scan id, struct text_scan name)
+static int add_image(struct ips_parser *p, struct text_scan id, struct text_scan name, uint64_t base)
 {
-	struct filter_module module = {.id = ""};
+	struct ips_image image = {.is.id = "", .base = base};
 	if (p->ips->images.n >= MODULES_MAX)
 		return 0;
 	if (id.at)
-		module_set_id(&module, id.at, id.end);
+		module_set_id(&image.is, id.at, id.end);
 	if (name.at)
-		module_set_name(&module, name.at, name.end);
-	return vec_push(&p->ips->images, module);
+		module_set_name(&image.is, name.at, name.end);
+	return vec_push(&p->ips->images, image);
+}
+
+/* The image of @o, which frames of MetricKit repeat. Sets *ret to its index. 0 or -ENOMEM. */
+static int find_or_add_image(struct ips_parser *p, const struct ips_object *o, uint32_t *ret)
+{
+	struct filter_module module = {.id = ""};
+	size_t i = 0, n = p->ips->images.n;
+	module_set_id(&module, o->uuid.at, o->uuid.end);
+	while (i < n && strcmp(p->ips->images.v[i].is.id, module.id) != 0)
+		i++;
+	*ret = (uint32_t)i;
+	return i < n ? 0 : add_image(p, o->uuid, o->name, 0);
+}
+
+/* No code is so far from the start of its module: a larger "offset" is the address of that start. */
+#define TEXT_SIZE_MAX (UINT64_C(1) << 32)
+
+/*
+ * A root is called from the frames below it in crash reports, and calls them in others: both ends of a stack
+ * count as no return addresses, of which one is the innermost and the other starts the thread.
+ */
+static int fill_slot(struct ips_parser *p, const struct ips_object *o, bool is_root)
+{
+	struct ips_frame *frame = &p->ips->frames.v[o->slot - 1];
+	bool is_start = o->offset >= TEXT_SIZE_MAX;
+	frame->offset = is_start ? o->address - o->offset : o->offset;
+	frame->named = o->named;
+	frame->number = o->has_more && !is_root;
+	if (!o->uuid.at || frame->offset >= TEXT_SIZE_MAX)
+		return 0;
+	return find_or_add_image(p, o, &frame->image);
 }
 
 static int add_frame(struct ips_parser *p, const char *from, const struct ips_object *o, uint32_t number)
@@ -194,9 +298,15 @@ static int add_frame(struct ips_parser *p, const char *from, const struct ips_ob
 		.number = number,
 		.named = o->named,
 	};
-	if (!o->has_offset) {
-		frame.offset = o->module_offset;
+	if (o->has_from_base) {
+		frame.kind = IPS_MONGO;
+		frame.offset = o->from_base;
+		frame.base = o->base;
+		frame.has_name = o->has_name;
+	} else if (!o->has_offset) {
+		frame.kind = IPS_STACKWALK;
 		frame.image = FRAME_NONE;
+		frame.offset = o->module_offset;
 		frame.module = (size_t)(o->module.at - p->text);
 		frame.module_size = scan_left(&o->module);
 		frame.digits = o->digits;
@@ -212,13 +322,19 @@ static void finish_object(struct ips_parser *p, const struct ips_parent *place, 
 			  const struct ips_object *o)
 {
 	int err = 0;
-	if (!place->frames)
+	if (o->slot && (err = fill_slot(p, o, json_is(place->key, "callStackRootFrames"))))
+		failed(p, err);
+	if (!place->frames || o->slot)
 		return;
 	uint32_t number = (*place->frames)++;
 	if (json_is(place->key, "usedImages"))
-		err = add_image(p, o->uuid, o->name);
+		err = add_image(p, o->uuid, o->name, 0);
 	else if (json_is(place->key, "modules"))
-		err = add_image(p, o->debug_id, o->filename);
+		err = add_image(p, o->debug_id, o->filename, 0);
+	else if (json_is(place->key, "somap") && o->has_base)
+		err = add_image(p, o->uuid, o->path, o->base);
+	else if (json_is(place->key, "backtrace") && o->has_base && o->has_from_base)
+		err = add_frame(p, from, o, number);
 	else if (o->has_offset ? o->has_image : o->has_module_offset && o->module.at < o->module.end)
 		err = add_frame(p, from, o, number);
 	if (err)
@@ -267,7 +383,7 @@ static void parse_word(struct ips_parser *p, struct text_scan key, struct ips_ob
 	if (word.at == word.end)
 		failed(p, -EINVAL);
 	else if (in && key.at)
-		note_number(in, key, word);
+		note_number(p, in, key, word);
 }
 
 /* A value: the member @place->key of @in, or with @in NULL an element of an array. */
@@ -278,9 +394,11 @@ static void parse_value(struct ips_parser *p, const struct ips_parent *place, st
 		failed(p, -EINVAL);
 	else if (take_char(p, '{'))
 		parse_object(p, place);
-	else if (take_char(p, '['))
+	else if (take_char(p, '[')) {
+		if (in && json_is(place->key, "subFrames"))
+			in->has_more = true;
 		parse_array(p, place);
-	else if (p->s.at < p->s.end && *p->s.at == '"') {
+	} else if (p->s.at < p->s.end && *p->s.at == '"') {
 		if (parse_string(p, &string) && in)
 			note_string(in, place->key, string);
 	} else
@@ -304,11 +422,19 @@ static void set_module(const struct ips *ips, const char *name, size_t size, str
 {
 	module_set_name(ret, name, name + size);
 	for (size_t i = 0; i < ips->images.n; i++) {
-		if (strcmp(ips->images.v[i].name, ret->name) == 0) {
-			*ret = ips->images.v[i];
+		if (strcmp(ips->images.v[i].is.name, ret->name) == 0) {
+			*ret = ips->images.v[i].is;
 			return;
 		}
 	}
+}
+
+/* The module that is loaded at @base; none if the report does not have it. */
+static void set_module_at(const struct ips *ips, uint64_t base, struct filter_module *ret)
+{
+	for (size_t i = 0; i < ips->images.n; i++)
+		if (ips->images.v[i].base == base)
+			*ret = ips->images.v[i].is;
 }
 
 struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
@@ -326,13 +452,27 @@ struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
 		.has_number = true,
 		.silent = f->named,
 	};
-	if (f->image == FRAME_NONE) {
+	switch ((enum ips_kind)f->kind) {
+	case IPS_STACKWALK:
 		frame.style = STYLE_STACKWALK;
 		frame.from = 1;
 		frame.number_digits = f->digits;
 		frame.kind = f->number ? PC_ADJUSTED : PC_EXACT;
 		set_module(ips, text + f->module, f->module_size, &frame.module);
-	} else if (f->image < ips->images.n)
-		frame.module = ips->images.v[f->image];
+		return frame;
+	case IPS_METRICKIT:
+		frame.style = STYLE_MEMBERS;
+		frame.from = frame.to = brace + 1; /* it is a number alone */
+		break;
+	case IPS_MONGO:
+		frame.style = STYLE_MEMBERS;
+		frame.kind = PC_RETURN;
+		frame.named = f->has_name;
+		set_module_at(ips, f->base, &frame.module);
+		return frame;
+	case IPS_APPLE: break;
+	}
+	if (f->image < ips->images.n)
+		frame.module = ips->images.v[f->image].is;
 	return frame;
 }

@@ -46,24 +46,35 @@ int apple_note(struct log_context *context, struct text_scan line);
 /* ---- Reports in JSON: format_ips.c ---- */
 
 enum {
-	IPS_DEPTH_MAX = 64,     /* of nested objects and arrays */
+	IPS_DEPTH_MAX = 520,    /* of nested objects and arrays */
 	IPS_FRAMES_MAX = 16384, /* of a report; more are copied unchanged */
 	IPS_BEGIN_MAX = 64,
 };
 
+/* Whose frames they are. */
+enum ips_kind { IPS_APPLE, IPS_STACKWALK, IPS_METRICKIT, IPS_MONGO };
+
 struct ips_frame {
-	size_t from, to;            /* the object, both braces included */
+	uint8_t kind;               /* enum ips_kind */
+	size_t from, to;            /* the object, both braces included; MetricKit: the offset alone */
 	uint64_t offset;            /* imageOffset, module_offset: relative to the load address */
-	uint32_t image;             /* imageIndex, or FRAME_NONE: @module */
+	uint32_t image;             /* imageIndex; MODULES_MAX: none; FRAME_NONE: @module */
+	uint64_t base;              /* MongoDB: where its module is in memory */
 	uint32_t number;            /* in its stack */
 	bool named;                 /* it has a symbol already */
+	bool has_name;              /* MongoDB: of the function, without a line */
 	size_t module, module_size; /* minidump_stackwalk: its name in the text */
 	uint8_t digits;             /* of the offset */
 };
 
+struct ips_image {
+	struct filter_module is;
+	uint64_t base; /* MongoDB: in memory */
+};
+
 struct ips {
 	VEC(struct ips_frame) frames; /* a stack begins at each number 0 */
-	VEC(struct filter_module) images;
+	VEC(struct ips_image) images;
 };
 
 /* Finds the end of a JSON object that comes in pieces. Zero-initialise at its opening brace. */
@@ -78,8 +89,8 @@ void ips_deinit(struct ips *ips);
 bool ips_is_header(struct text_scan line);
 
 /*
- * Whether a report of minidump_stackwalk begins with the line, of which the first IPS_BEGIN_MAX bytes count:
- * with its brace or, after a line that has just that, with its first member.
+ * Whether a report of minidump_stackwalk, MetricKit or MongoDB begins with the line, of which the first
+ * IPS_BEGIN_MAX bytes count: with its brace or, after a line that has just that, with its first member.
  */
 bool ips_begins(struct text_scan line, bool after_brace);
 

@@ -47,6 +47,7 @@ enum frame_style {
 	STYLE_PC,        /* func[dir/file.c:12] */
 	STYLE_SYMBOL,    /* func */
 	STYLE_IPS,       /* ,"symbol":"func","symbolLocation":4,"sourceFile":"file.c","sourceLine":12 */
+	STYLE_MEMBERS,   /* the same with "inlines":[{"file":...}] */
 	STYLE_STACKWALK, /* "function":"func","file":"dir/file.c","line":12,"inlines":[...], for null */
 	STYLE_MINIDUMP,  /* func|dir/file.c|12 */
 	STYLE_FOLDED,    /* outer;inlined */

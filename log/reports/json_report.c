@@ -111,8 +111,7 @@ static size_t json_hold(struct held *held, const char *bytes, size_t size)
 static size_t json_memory(const void *own)
 {
 	const struct json *r = own;
-	return r->ips.frames.cap * sizeof(struct ips_frame) +
-	       r->ips.images.cap * sizeof(struct filter_module);
+	return r->ips.frames.cap * sizeof(struct ips_frame) + r->ips.images.cap * sizeof(struct ips_image);
 }
 
 static void json_deinit(void *own)

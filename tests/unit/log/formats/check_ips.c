@@ -244,21 +244,21 @@ TEST(images)
 		"{\"usedImages\":[{\"uuid\":\"00000000-0000-0000-0000-0000000000aB\",\"name\":\"a\"},{},"
 		"{\"debug_id\":\"ff\",\"filename\":\"b\"},1],\"f\":[{\"uuid\":\"ff\",\"name\":\"c\"}]}";
 	assert_int_equal(parse(&ips, apple, 0, 3), 0);
-	assert_string_equal(ips.images.v[0].id, "000000000000000000000000000000ab");
-	assert_string_equal(ips.images.v[0].name, "a");
+	assert_string_equal(ips.images.v[0].is.id, "000000000000000000000000000000ab");
+	assert_string_equal(ips.images.v[0].is.name, "a");
 	for (size_t i = 1; i < 3; i++) {
-		assert_string_equal(ips.images.v[i].id, "");
-		assert_string_equal(ips.images.v[i].name, "");
+		assert_string_equal(ips.images.v[i].is.id, "");
+		assert_string_equal(ips.images.v[i].is.name, "");
 	}
 	static const char minidump[] = "{\"modules\":[{\"uuid\":\"ff\",\"name\":\"b\"},{\"debug_id\":"
 				       "\"12\",\"filename\":\"a\"},{\"filename\":\"b\"}]}";
 	assert_int_equal(parse(&ips, minidump, 0, 3), 0);
-	assert_string_equal(ips.images.v[0].id, "");
-	assert_string_equal(ips.images.v[0].name, "");
-	assert_string_equal(ips.images.v[1].id, "12");
-	assert_string_equal(ips.images.v[1].name, "a");
-	assert_string_equal(ips.images.v[2].id, "");
-	assert_string_equal(ips.images.v[2].name, "b");
+	assert_string_equal(ips.images.v[0].is.id, "");
+	assert_string_equal(ips.images.v[0].is.name, "");
+	assert_string_equal(ips.images.v[1].is.id, "12");
+	assert_string_equal(ips.images.v[1].is.name, "a");
+	assert_string_equal(ips.images.v[2].is.id, "");
+	assert_string_equal(ips.images.v[2].is.name, "b");
 	ips_deinit(&ips);
 }
 
