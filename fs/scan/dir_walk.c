@@ -81,13 +81,19 @@ static void remember_trouble(struct walker *w, int err)
 		w->trouble = err;
 }
 
+static void tell(const struct walker *w, const char *path, const char *failed, int err, const char *use)
+{
+	char reason[256];
+	snprintf(reason, sizeof(reason), "%s%s", failed, strerror(-err));
+	w->visitor->tell(w->visitor->user, path, reason, use);
+}
+
 /* One that was removed meanwhile is no trouble, nor is the mount itself: EXDEV. Any other may still exist. */
 static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
 	if (fault_of(err) == FAULT_ABSENT)
 		return;
-	log_warning(w->visitor->log, "scan: %s%s: cannot stat: %s; skipped until the next scan",
-		    log_slash(w->visitor->log), path, strerror(-err));
+	tell(w, path, "cannot stat: ", err, "skipped until the next scan");
 	remember_trouble(w, err);
 }
 
@@ -96,8 +102,8 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	char path[PATH_MAX];
 	struct stat st;
 	if (join(path, from->path, name)) {
-		log_warning(w->visitor->log, "scan: %s%s/%s: path too long; skipped",
-			    log_slash(w->visitor->log), from->path, name);
+		w->visitor->tell(w->visitor->user, from->path, "the path of a file in it is too long",
+				 "it is skipped");
 		return 0;
 	}
 	int err = entry_stat(dir, name, w->visitor->avoid, from->local, &st);
@@ -117,8 +123,7 @@ static void note_trouble(struct walker *w, const char *path, int err)
 {
 	if (fault_of(err) == FAULT_ABSENT)
 		return;
-	log_warning(w->visitor->log, "scan: %s%s: cannot read the directory: %s; skipped",
-		    log_slash(w->visitor->log), path, strerror(-err));
+	tell(w, path, "cannot read the directory: ", err, "skipped");
 	if (fault_of(err) != FAULT_DENIED)
 		remember_trouble(w, err);
 }
@@ -159,7 +164,7 @@ static int enter(struct walker *w, const struct pending *from, bool lists)
 	DIR *d = err || !lists ? NULL : fdopendir(fd);
 	if (!d) {
 		close(fd);
-		return err ? err : lists ? -ENOMEM : 0;
+		return err < 0 ? err : err > 0 || !lists ? 0 : -ENOMEM;
 	}
 	err = list(w, d, &opened);
 	closedir(d);

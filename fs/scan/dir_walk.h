@@ -7,14 +7,13 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "work/os/log.h"
-
 /* Callbacks of a walk. Paths are below the root and valid during the call only. */
 struct walk_visitor {
 	/*
 	 * An open directory that is about to be listed; @path is "" for the root. Entries visited until the
 	 * next call are in it; all directories below it follow before any other. @open_to_all: every user may
-	 * search it and all above it. A negative return value ends the walk.
+	 * search it and all above it. A negative return value ends the walk; a positive one leaves out what
+	 * is in it.
 	 */
 	int (*dir)(void *user, const char *path, int fd, bool open_to_all);
 	/*
@@ -31,10 +30,11 @@ struct walk_visitor {
 	int (*away)(void *user, const char *path, int dir, const char *name);
 	/* Called between two entries of a directory; NULL: not wanted. */
 	void (*between)(void *user);
+	/* What is at @path cannot be looked at, for @reason, and is skipped; @use says until when. */
+	void (*tell)(void *user, const char *path, const char *reason, const char *use);
 	void *user;
 	dev_t avoid; /* a file system not to enter, 0 = none */
 	int stop_fd; /* readable: end the walk */
-	const struct log *log;
 };
 
 /*

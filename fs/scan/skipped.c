@@ -108,28 +108,33 @@ void skipped_add(struct skipped *s, const char *path, const struct skipped_cause
 	mutex_unlock(&s->lock);
 }
 
-void skipped_tell(struct skipped *s, const char *path, const char *reason, const char *use)
+void skipped_tell(struct skipped *s, enum skipped_line kind, const char *path, const char *reason,
+		  const char *use)
 {
 	int64_t now = monotonic_ms();
-	if (!s->told || now >= s->since + LINES_MS) {
-		s->since = now;
-		s->told = 0;
+	if (!s->lines[kind].told || now >= s->lines[kind].since + LINES_MS) {
+		s->lines[kind].since = now;
+		s->lines[kind].told = 0;
 	}
-	if (s->told >= LINES_MAX) {
-		s->untold++;
+	if (s->lines[kind].told >= LINES_MAX) {
+		s->lines[kind].untold++;
 		return;
 	}
-	s->told++;
+	s->lines[kind].told++;
 	log_warning(s->log, "scan: %s%s: %s; %s", log_slash(s->log), path, reason, use);
 }
 
 void skipped_summarize(struct skipped *s)
 {
-	if (s->untold)
-		log_warning(s->log,
-			    "scan: %zu more files are skipped or truncated; see the file status in the mount",
-			    s->untold);
-	s->untold = 0;
+	static const char *const texts[] = {
+		[LINE_UNUSABLE] = "files are skipped or truncated; see the file status in the mount",
+		[LINE_UNREADABLE] = "files and directories cannot be looked at",
+	};
+	for (size_t i = 0; i < SKIPPED_LINES; i++) {
+		if (s->lines[i].untold)
+			log_warning(s->log, "scan: %zu more %s", s->lines[i].untold, texts[i]);
+		s->lines[i].untold = 0;
+	}
 }
 
 void skipped_remove(struct skipped *s, const char *path)

@@ -17,7 +17,15 @@
 
 enum skipped_kind {
 	FILE_SKIPPED,
-	FILE_TRUNCATED, /* its images are known and answer as far as they can */
+	FILE_TRUNCATED,  /* its images are known and answer as far as they can */
+	DIR_NOT_ENTERED, /* it holds no files but what a kernel or a daemon answers, or is the cache */
+};
+
+/* Kinds of lines in the log. */
+enum skipped_line {
+	LINE_UNUSABLE,   /* of files that are damaged or truncated */
+	LINE_UNREADABLE, /* of what cannot be looked at */
+	SKIPPED_LINES,
 };
 
 struct skipped_cause {
@@ -31,9 +39,11 @@ struct skipped {
 
 	/* Of the log; the scan thread's. */
 	const struct log *log; /* borrowed */
-	int64_t since;         /* monotonic_ms() of the first line of this minute */
-	unsigned told;         /* lines since then */
-	size_t untold;         /* files since the last summary */
+	struct {
+		int64_t since; /* monotonic_ms() of the first line of this minute */
+		unsigned told; /* lines since then */
+		size_t untold; /* since the last summary */
+	} lines[SKIPPED_LINES];
 };
 
 void skipped_init(struct skipped *skipped, const struct log *log);
@@ -51,11 +61,13 @@ void skipped_add(struct skipped *skipped, const char *path, const struct skipped
 		 bool open_to_all, uint32_t pass) EXCLUDES(&skipped->lock);
 
 /*
- * The log names a file that was found to be so just now, and what is done with it; but only some in a minute.
+ * The log names a file that was found to be so just now, and what is done with it; but only some of a kind in
+ * a minute.
  */
-void skipped_tell(struct skipped *skipped, const char *path, const char *reason, const char *use);
+void skipped_tell(struct skipped *skipped, enum skipped_line kind, const char *path, const char *reason,
+		  const char *use);
 
-/* After a scan: the log has the number of files that it did not name. */
+/* After a scan: the log has the number of those that it did not name. */
 void skipped_summarize(struct skipped *skipped);
 
 /* The file @path can be used, or is none. */

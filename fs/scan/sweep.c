@@ -185,8 +185,8 @@ static int note_trouble(struct sweep *s, const char *path, int err, const struct
 	if (err == -ECHILD)
 		log_error(s->scan->log, "scan: %s", diag->text);
 	else if (err != -ECANCELED && err != -ENOENT)
-		log_warning(s->scan->log, "scan: %s%s: %s; skipped until the next scan",
-			    log_slash(s->scan->log), path, diag->text);
+		skipped_tell(s->scan->skipped, LINE_UNREADABLE, path, diag->text,
+			     "skipped until the next scan");
 	if (!s->trouble && hides_images(err))
 		s->trouble = err;
 	return err;
@@ -219,7 +219,7 @@ static int settle(struct sweep *s, struct file_record *r, const char *path, cons
 		return note_trouble(s, path, err, diag);
 	const char *reason = err ? diag->text : found->lost.text;
 	if (*reason)
-		skipped_tell(s->scan->skipped, path, reason,
+		skipped_tell(s->scan->skipped, LINE_UNUSABLE, path, reason,
 			     !err                          ? "used as far as it goes"
 			     : found->fault == FAULT_LIMIT ? "skipped until it changes, or for an hour"
 							   : "skipped until it changes");
@@ -634,7 +634,6 @@ static void free_links(struct sweep *s)
 
 /* ---- Directories ---- */
 
-/* The cache is not watched: our own writes would trigger scans. */
 static bool is_cache(const struct cache *cache, int dir)
 {
 	struct stat a, b;
@@ -653,9 +652,21 @@ static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
 	struct sweep *s = user;
 	struct scan *scan = s->scan;
 	struct stat st;
-	if (!is_cache(scan->cache, fd))
-		watch_dir(&scan->watch, fd, path, is_root(scan, path), scan->pass);
+	const bool root = is_root(scan, path);
+	const char *what = root ? NULL : is_cache(scan->cache, fd) ? "the cache" : pseudo_file_system(fd);
+	if (what) {
+		const struct skipped_cause cause = {what, DIR_NOT_ENTERED};
+		skipped_add(scan->skipped, path, &cause, open_to_all, scan->pass);
+		return 1;
+	}
+	watch_dir(&scan->watch, fd, path, root, scan->pass);
 	return fstat(fd, &st) ? -errno : sweep_enter(s, path, &st, open_to_all);
+}
+
+static void tell_unreadable(void *user, const char *path, const char *reason, const char *use)
+{
+	const struct sweep *s = user;
+	skipped_tell(s->scan->skipped, LINE_UNREADABLE, path, reason, use);
 }
 
 /* ---- Sources ---- */
@@ -704,10 +715,10 @@ struct walk_visitor sweep_visitor(struct sweep *s)
 		.link = visit_link,
 		.away = visit_away,
 		.dir = visit_dir,
+		.tell = tell_unreadable,
 		.user = s,
 		.avoid = sweep_mounted_device(s->scan),
 		.stop_fd = s->scan->stop_fd,
-		.log = s->scan->log,
 	};
 }
 

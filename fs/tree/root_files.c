@@ -59,6 +59,7 @@ struct skipped_keys {
 static const struct skipped_keys skipped_keys[] = {
 	{FILE_SKIPPED, "skipped", "skipped_file", "skipped_more"},
 	{FILE_TRUNCATED, "truncated", "truncated_file", "truncated_more"},
+	{DIR_NOT_ENTERED, "not_entered", "not_entered_directory", "not_entered_more"},
 };
 
 static void put_files(struct kv_writer *kv, const struct tree *tree, const struct skipped_keys *keys,

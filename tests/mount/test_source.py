@@ -28,6 +28,41 @@ class SourceTest(MountTest):
     def wait_complete(self):
         wait_until(lambda: self.root_status()["state"] == ["complete"], "the end of the scan")
 
+    def test_pseudo_file_systems(self):
+        """A SOURCE like / holds some: they are not entered, and what an unknown id gives is not for their sake."""
+        if not mount_harness.is_root():
+            self.skipTest("only root can mount them")
+        for name in ("proc", "sysfs"):
+            os.mkdir(os.path.join(self.source, name))
+            run("mount", "-t", name, name, os.path.join(self.source, name))
+        os.mkdir(os.path.join(self.source, "other"))
+        os.mkdir(os.path.join(self.dir, "binaries"))
+        self.compile("elsewhere", where=os.path.join(self.dir, "binaries"))
+        self.mount(source=os.path.join(self.dir, "binaries"), mnt=os.path.join(self.source, "other"),
+                   cache=os.path.join(self.source, "cache"), log=os.path.join(self.dir, "log2"))
+        daemon = self.mount(cache=os.path.join(self.source, "cache"))
+        daemon.wait_scanned()
+        self.wait_complete()
+        status = self.root_status()
+        self.assertEqual(sorted(line.replace(self.source + "/", "") for line in status["not_entered_directory"]),
+                         ["cache: the cache", "other: gsymfs", "proc: proc", "sysfs: sysfs"])
+        self.assertEqual(status["not_entered"], ["4"])
+        self.assertErrno(errno.ENOENT, os.stat, self.image("f" * 40))
+        self.assertLess(daemon.log().count("\n"), 10)
+
+    def test_many_that_cannot_be_looked_at(self):
+        """The log names some, and the number of the others."""
+        switch = os.path.join(self.dir, "switch")
+        with open(switch, "w"):
+            pass
+        for i in range(50):
+            os.mkdir(os.path.join(self.source, "in%d" % i))
+            shutil.copy(self.path, os.path.join(self.source, "in%d" % i, "sick"))
+        daemon = self.mount(env=self.preload("sick_stat.c", '-DSWITCH="%s"' % switch))
+        daemon.wait_scanned()
+        self.assertEqual(daemon.log().count("/sick: cannot stat: "), 20)
+        self.assertIn("scan: 30 more files and directories cannot be looked at", daemon.log())
+
     def test_damaged_files_are_named(self):
         """In the log once, and in the status of the root until they are repaired, renamed or removed."""
         good, where = contents(self.path), os.path.join(self.source, "d")

@@ -18,6 +18,10 @@
 #include "gsym/base/fault.h"
 
 enum {
+	/* Of file systems that linux/magic.h leaves out. */
+	CONFIGFS_MAGIC = 0x62656570,
+	FUSECTL_MAGIC = 0x65735543,
+	FUSE_MAGIC = 0x65735546,
 	/*
 	 * EAGAIN: a concurrent rename made the path walk unsafe, retry. A file with a lease returns EAGAIN,
 	 * too, until the lease is broken, which may take a minute: hence a limit.
@@ -111,6 +115,48 @@ dev_t local_device(int dir)
 	case SQUASHFS_MAGIC: return st.st_dev;
 	}
 	return 0;
+}
+
+/* The type of the mount with the number @dev, if it is one of gsymfs. */
+static const char *gsymfs_type(dev_t dev)
+{
+	char line[PATH_MAX + 256], number[32];
+	bool found = false;
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	snprintf(number, sizeof(number), " %u:%u ", major(dev), minor(dev));
+	while (mounts && !found && fgets(line, sizeof(line), mounts))
+		found = strstr(line, number) && strstr(line, " - fuse.gsymfs ");
+	if (mounts)
+		fclose(mounts);
+	return found ? "gsymfs" : NULL;
+}
+
+const char *pseudo_file_system(int dir)
+{
+	struct statfs fs;
+	struct stat st;
+	if (fstatfs(dir, &fs) || fstat(dir, &st))
+		return NULL;
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC: return "proc";
+	case SYSFS_MAGIC: return "sysfs";
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC: return "cgroup";
+	case DEBUGFS_MAGIC: return "debugfs";
+	case TRACEFS_MAGIC: return "tracefs";
+	case SECURITYFS_MAGIC: return "securityfs";
+	case PSTOREFS_MAGIC: return "pstore";
+	case EFIVARFS_MAGIC: return "efivarfs";
+	case BPF_FS_MAGIC: return "bpf";
+	case DEVPTS_SUPER_MAGIC: return "devpts";
+	case HUGETLBFS_MAGIC: return "hugetlbfs";
+	case SELINUX_MAGIC: return "selinuxfs";
+	case BINFMTFS_MAGIC: return "binfmt_misc";
+	case CONFIGFS_MAGIC: return "configfs";
+	case FUSECTL_MAGIC: return "fusectl";
+	case FUSE_MAGIC: return gsymfs_type(st.st_dev);
+	}
+	return NULL;
 }
 
 static struct timespec time_of(struct statx_timestamp t)

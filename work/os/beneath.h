@@ -54,6 +54,12 @@ bool file_open_to_all(int file, const struct stat *st, dev_t avoid);
 dev_t entry_device(int dir, const char *name);
 
 /*
+ * Whether the file system of the open directory @dir holds nothing but what the kernel or gsymfs answers: its
+ * name ("proc"), or NULL for others. devtmpfs cannot be told from tmpfs; it holds devices.
+ */
+const char *pseudo_file_system(int dir);
+
+/*
  * The device of the open directory if its file system keeps attributes on this host alone, so that the kernel
  * need not ask another for them; else 0.
  */

@@ -23,7 +23,7 @@ char *__wrap_strdup(const char *text)
 static void add(struct skipped *s, const char *path, const char *reason, bool open_to_all, uint32_t pass)
 {
 	const struct skipped_cause cause = {reason, FILE_SKIPPED};
-	skipped_tell(s, path, reason, "skipped until it changes");
+	skipped_tell(s, LINE_UNUSABLE, path, reason, "skipped until it changes");
 	skipped_add(s, path, &cause, open_to_all, pass);
 }
 
@@ -55,8 +55,8 @@ TEST(lists_the_first)
 		assert_string_equal(list.v[i].reason, "damaged");
 	}
 	skipped_list_deinit(&list);
-	assert_int_equal(s.told + s.untold, FILES);
-	assert_true(s.told < 100);
+	assert_int_equal(s.lines[LINE_UNUSABLE].told + s.lines[LINE_UNUSABLE].untold, FILES);
+	assert_true(s.lines[LINE_UNUSABLE].told < 100);
 	skipped_deinit(&s);
 }
 

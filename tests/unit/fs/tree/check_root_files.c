@@ -33,7 +33,7 @@ static void says(const char *text)
 }
 
 /* What is said of files before and after the lines that a case is about. */
-#define NO_FILES "skipped\t0\ntruncated\t0\n"
+#define NO_FILES "skipped\t0\ntruncated\t0\nnot_entered\t0\n"
 
 static int set_up(void **state)
 {
@@ -91,7 +91,8 @@ TEST(files)
 			  "skipped_file\t/src/a/damaged: not an ELF file\n"
 			  "skipped_file\t/src/b/secret: not an ELF file\n"
 			  "truncated\t1\n"
-			  "truncated_file\t/src/c: cut short\n";
+			  "truncated_file\t/src/c: cut short\n"
+			  "not_entered\t0\n";
 	skipped_add(&t.skipped, "b/secret", &damaged, false, 1);
 	skipped_add(&t.skipped, "a/damaged", &damaged, true, 1);
 	skipped_add(&t.skipped, "c", &cut, true, 1);
@@ -102,7 +103,8 @@ TEST(files)
 			"skipped_file\t/src/a/damaged: not an ELF file\n"
 			"skipped_more\t1\n"
 			"truncated\t1\n"
-			"truncated_file\t/src/c: cut short\n");
+			"truncated_file\t/src/c: cut short\n"
+			"not_entered\t0\n");
 }
 
 static unsigned lines_with(const char *text, const char *key)
