@@ -40,6 +40,16 @@ struct command {
 	{0, "mark-merged", NULL, "in text, add [merged N] to the name of a function\nthat shares its code",  \
 	 OPTION_FLAG(type, member)}
 
+/* @member is a bool. */
+#define OPTION_APPROXIMATE(type, member)                                                                    \
+	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",    \
+	 OPTION_FLAG(type, member)}
+
+/* @member is an enum render_format. */
+#define OPTION_FORMAT(type, member)                                                                         \
+	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",                                  \
+	 OPTION_CHOICE(type, member, RENDER_TEXT)}
+
 /* clang-format on */
 
 /*

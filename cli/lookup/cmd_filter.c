@@ -16,6 +16,7 @@
 #include "cli/lookup/core_maps.h"
 #include "cli/lookup/fixed_program.h"
 #include "cli/lookup/image_files.h"
+#include "cli/lookup/load_options.h"
 #include "cli/lookup/process_maps.h"
 
 enum {
@@ -29,18 +30,10 @@ struct filter_maps {
 	struct option_list maps;  /* files with lines of /proc/PID/maps among others */
 	struct option_list pids;  /* processes */
 	struct option_list cores; /* ELF core files */
-	struct option_list bases; /* NAME=ADDRESS */
-	const char *slide;        /* of the only image, which was given; NULL: not given */
+	struct load_options load;
 };
 
 #define LOADED_MAX (UINT64_C(4) << 30) /* bytes of memory that a module is taken to have */
-
-/* The range of a module from @start on ends where the next one begins. */
-struct loaded {
-	const char *name;
-	size_t size;
-	uint64_t start;
-};
 
 static int out_of_memory(void)
 {
@@ -105,67 +98,31 @@ static int read_core(const char *path, struct filter *filter)
 
 /* ---- Load addresses ---- */
 
-static bool parse_hex_address(const char *text, uint64_t *ret)
+/* The range of a module ends where the next one begins. */
+static int add_base(const struct load_options *load, size_t i, const struct image_files *images,
+		    struct filter *filter)
 {
-	char *end;
-	errno = 0;
-	*ret = strtoull(text, &end, 16);
-	return !errno && *text && !*end && *text != '-' && *text != '+' && *text != ' ';
-}
-
-static int parse_base(const struct command *command, const char *text, struct loaded *ret)
-{
-	const char *equals = strrchr(text, '=');
-	if (!equals || equals == text || !parse_hex_address(equals + 1, &ret->start) ||
-	    equals - text >= FILTER_NAME_SIZE)
-		return options_error(command, "option '--base': invalid value '%s'; allowed is NAME=ADDRESS",
-				     text);
-	ret->name = text;
-	ret->size = (size_t)(equals - text);
-	return STATUS_OK;
-}
-
-static int add_loaded(const struct loaded *all, size_t n, size_t i, struct filter *filter)
-{
-	struct filter_module module = {.is_kernel =
-					       all[i].size == 7 && memcmp(all[i].name, "vmlinux", 7) == 0};
-	uint64_t end = all[i].start;
+	const struct load_base *base = &load->bases[i];
+	struct filter_module module = {.is_kernel = false};
+	uint64_t end = base->addr;
 	if (__builtin_add_overflow(end, LOADED_MAX, &end))
 		end = UINT64_MAX;
-	for (size_t k = 0; k < n; k++)
-		if (all[k].start > all[i].start && all[k].start < end)
-			end = all[k].start;
-	memcpy(module.name, all[i].name, all[i].size);
-	return filter_add_module(filter, &module, all[i].start, end, 0, false) ? out_of_memory() : STATUS_OK;
-}
-
-static int add_bases(const struct command *command, const struct filter_maps *maps, struct filter *filter)
-{
-	struct loaded all[OPTION_LIST_MAX + 1];
-	int status = STATUS_OK;
-	for (size_t i = 0; status == STATUS_OK && i < maps->bases.n; i++)
-		status = parse_base(command, maps->bases.v[i], &all[i]);
-	for (size_t i = 0; status == STATUS_OK && i < maps->bases.n; i++)
-		status = add_loaded(all, maps->bases.n, i, filter);
-	return status;
+	for (size_t k = 0; k < load->n; k++)
+		if (load->bases[k].addr > base->addr && load->bases[k].addr < end)
+			end = load->bases[k].addr;
+	if (base->name)
+		memcpy(module.name, base->name, base->size);
+	else
+		load_module_name(images->list.v[0].name, module.name, sizeof(module.name));
+	module.is_kernel = strcmp(module.name, "vmlinux") == 0;
+	return filter_add_module(filter, &module, base->addr, end, 0, false) ? out_of_memory() : STATUS_OK;
 }
 
 /* The only file is where it was linked to, but for the slide. */
-static int add_slide(const struct command *command, const char *text, const struct image_files *images,
-		     struct filter *filter)
+static int add_slide(uint64_t slide, const struct image_files *images, struct filter *filter)
 {
 	struct filter_module module = {.is_kernel = false};
-	uint64_t slide;
-	if (!parse_hex_address(text, &slide))
-		return options_error(command, "option '--slide': invalid value '%s'; allowed is an address",
-				     text);
-	if (images->n_given != 1)
-		return options_error(command, "option '--slide': needs one FILE");
-	const char *name = strrchr(images->list.v[0].name, '/');
-	name = name ? name + 1 : images->list.v[0].name;
-	size_t size = strlen(name), suffix = strlen(".gsym");
-	size -= size > suffix && strcmp(name + size - suffix, ".gsym") == 0 ? suffix : 0;
-	snprintf(module.name, sizeof(module.name), "%.*s", (int)size, name);
+	load_module_name(images->list.v[0].name, module.name, sizeof(module.name));
 	return filter_add_module(filter, &module, slide, UINT64_MAX, 0, true) ? out_of_memory() : STATUS_OK;
 }
 
@@ -194,11 +151,12 @@ static int filter_maps_read(const struct command *command, const struct filter_m
 		status = read_process(command, maps->pids.v[i], filter);
 	for (size_t i = 0; status == STATUS_OK && i < maps->cores.n; i++)
 		status = read_core(maps->cores.v[i], filter);
-	if (status == STATUS_OK)
-		status = add_bases(command, maps, filter);
-	for (size_t i = 0; status == STATUS_OK && !maps->slide && i < images->n_given; i++)
+	for (size_t i = 0; status == STATUS_OK && i < maps->load.n; i++)
+		status = add_base(&maps->load, i, images, filter);
+	for (size_t i = 0; status == STATUS_OK && !maps->load.has_slide && i < images->n_given; i++)
 		status = add_fixed(images->list.v[i].name, filter);
-	return status == STATUS_OK && maps->slide ? add_slide(command, maps->slide, images, filter) : status;
+	return status == STATUS_OK && maps->load.has_slide ? add_slide(maps->load.slide, images, filter)
+							   : status;
 }
 
 struct filtering {
@@ -227,10 +185,7 @@ static const struct option_row options[] = {
 	{0, "pid", "PID", "they are of this process", OPTION_LIST(filtering, maps.pids)},
 	{0, "core", "FILE", "they are of the process with this core file",
 	 OPTION_LIST(filtering, maps.cores)},
-	{0, "base", "NAME=ADDRESS", "module NAME was loaded at ADDRESS; may be repeated",
-	 OPTION_LIST(filtering, maps.bases)},
-	{0, "slide", "NUMBER", "the only FILE was loaded at its link-time\naddress and NUMBER",
-	 OPTION_STRING(filtering, maps.slide)},
+	OPTIONS_LOAD(filtering, maps.load),
 	{0, "strip-prefix", "DIR",
 	 "remove DIR from the beginning of paths; auto: the\ndirectory of all sources of an image, but "
 	 "those\nbelow /usr, as by default for kernels; none;\nmay be repeated",
@@ -248,6 +203,7 @@ static const struct option_row options[] = {
 	 "on a terminal, print template arguments of long\nnames, and inlined calls in the middle of a "
 	 "line",
 	 OPTION_FLAG(filtering, full_names)},
+	OPTION_APPROXIMATE(filtering, how.near),
 	OPTION_MARK_MERGED(filtering, how.mark_merged),
 	OPTIONS_DEMANGLE(filtering, how.demangle),
 	{0, "quiet", NULL, "do not tell what was not explained, and why", OPTION_FLAG(filtering, quiet)},
@@ -519,6 +475,9 @@ static int run_filter(int argc, char **argv)
 	if (f.style == STYLE_FOLDED_STACKS)
 		f.how.output = FILTER_FOLDED;
 	take_color(&f);
+	const char *fault = load_options_fault(&f.maps.load, (size_t)argc - 1);
+	if (fault)
+		return options_error(&command_filter, "%s", fault);
 	status = images_open_all(&command_filter, &f.images, argc, argv);
 	if (status == STATUS_OK)
 		status = filter_log(&f);

@@ -10,6 +10,7 @@
 #include "cli/command/commands.h"
 #include "cli/lookup/image_details.h"
 #include "cli/lookup/image_mount.h"
+#include "cli/lookup/load_options.h"
 #include "cli/lookup/lookup_parts.h"
 #include "work/types/convert_address.h"
 #include "cli/command/message.h"
@@ -31,6 +32,7 @@ enum early_answer {
 
 struct lookup_command {
 	struct object_options object;
+	struct load_options load;
 	const char *path; /* of all addresses; NULL: lines have one */
 	bool lines_have_files;
 	enum demangle_mode demangle; /* of the options */
@@ -121,7 +123,11 @@ static int append(struct lookup_command *lookup, uint64_t given, uint64_t addr, 
 
 static uint64_t link_address(const struct lookup_command *lookup, uint64_t given)
 {
-	return address_from_usual_base(given, lookup->file->image.relative_end);
+	const struct lookup_image *image = &lookup->file->image;
+	uint64_t slide;
+	if (load_slide_of(&lookup->load, lookup->file->path, lookup->path, image->base, &slide))
+		return given - slide;
+	return address_from_usual_base(given, image->relative_end);
 }
 
 /* Appends the answer to one address. Only running out of memory is an error. */
@@ -288,7 +294,8 @@ static bool open_pending(struct lookup_command *lookup)
 	struct lookup_file *file = lookup->file;
 	struct object_options how = lookup->object;
 	const struct convert_address asked = {.value = lookup->first.given};
-	if (lookup->early != EARLY_NOT && !lookup->all_merged && !how.has_details)
+	bool is_moved = lookup->load.n || lookup->load.has_slide;
+	if (lookup->early != EARLY_NOT && !lookup->all_merged && !how.has_details && !is_moved)
 		how.asked = &asked;
 	how.early = answer_early;
 	how.user = lookup;
@@ -541,14 +548,12 @@ static int add_filter(const struct option_row *row, const char *pattern, void *t
 }
 
 static const struct option_row options[] = {
-	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",
-	 OPTION_CHOICE(lookup_command, render.format, RENDER_TEXT)},
+	OPTION_FORMAT(lookup_command, render.format),
 	{0, "addresses-from-stdin", NULL, "read lines of an address and a file",
 	 OPTION_FLAG(lookup_command, lines_have_files)},
 	OPTION_MARK_MERGED(lookup_command, render.mark_merged),
 	OPTIONS_DEMANGLE(lookup_command, demangle),
-	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",
-	 OPTION_FLAG(lookup_command, near)},
+	OPTION_APPROXIMATE(lookup_command, near),
 	{0, "columns", NULL, "show columns, and declarations in JSON, from the\nDWARF of an object file",
 	 OPTION_FLAG(lookup_command, object.has_details)},
 	{0, "merged-functions", NULL,
@@ -559,6 +564,7 @@ static const struct option_row options[] = {
 	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated",
 	 OPTION_PARSED(lookup_command, merged, add_filter)},
 	OPTIONS_IMAGE(lookup_command, object),
+	OPTIONS_LOAD(lookup_command, load),
 	OPTION_VERBOSE(lookup_command, verbose),
 	OPTIONS_END,
 };
@@ -595,6 +601,9 @@ static int check_arguments(const struct lookup_command *lookup, int argc, char *
 				     "option '--addresses-from-stdin': conflicts with operand '%s'", argv[1]);
 	if (!lookup->lines_have_files && argc == 1)
 		return options_error(&command_lookup, "missing operand 'FILE'");
+	const char *fault = load_options_fault(&lookup->load, !lookup->lines_have_files);
+	if (fault)
+		return options_error(&command_lookup, "%s", fault);
 	for (int i = 2; i < argc && status == STATUS_OK; i++)
 		status = check_operand(argv[i]);
 	return status;

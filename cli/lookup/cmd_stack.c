@@ -17,6 +17,7 @@
 #include "work/cache/notes.h"
 #include "cli/command/commands.h"
 #include "cli/lookup/image_files.h"
+#include "cli/lookup/load_options.h"
 #include "cli/lookup/tell_reason.h"
 #include "cli/command/message.h"
 
@@ -43,6 +44,8 @@ enum {
 
 struct stacks {
 	struct image_files images;
+	struct load_options load;
+	bool near; /* the nearest line where the line is 0 */
 	struct render_options render;
 	bool all;
 	bool verbose, tells_why; /* why an answer is "??": if that is wanted, and told */
@@ -181,6 +184,18 @@ static int tell_why(struct stacks *s, const struct entry *entry, uint64_t addr)
 	return 0;
 }
 
+/* Makes the entry's address one of @image, unless it stands for no place in it. */
+static void place_entry(const struct stacks *s, const struct image_file *image, struct entry *entry)
+{
+	const struct address_map base = {.base = image->base};
+	const struct address_map *map = image->map ? image->map : &base;
+	uint64_t slide = 0;
+	if (entry->context.space == SPACE_LINK)
+		load_slide_of(&s->load, image->name, s->images.n_given == 1, image->base, &slide);
+	if (context_to_link(&entry->context, map, entry->address - slide, &entry->link))
+		entry->image = (size_t)(image - s->images.list.v);
+}
+
 static int find_image(struct stacks *s, const struct filter_module *module, struct entry *entry)
 {
 	size_t refused = s->images.refused.n;
@@ -191,9 +206,7 @@ static int find_image(struct stacks *s, const struct filter_module *module, stru
 		err = note_missing_image(s, module, err) ? -ENOMEM : err;
 	if (err)
 		return err;
-	const struct address_map base = {.base = image->base};
-	if (context_to_link(&entry->context, image->map ? image->map : &base, entry->address, &entry->link))
-		entry->image = (size_t)(image - s->images.list.v);
+	place_entry(s, image, entry);
 	return 0;
 }
 
@@ -228,7 +241,7 @@ static int parse_entry(struct stacks *s, const char *line, size_t size, struct e
 	if (id_end > id)
 		return parse_image(s, id, (size_t)(id_end - id), entry);
 	if (s->images.n_given == 1 && !s->images.options.mount)
-		entry->image = 0; /* the only image */
+		place_entry(s, &s->images.list.v[0], entry);
 	else
 		entry->malformed = true;
 	return 0;
@@ -323,7 +336,8 @@ static int write_unknown(struct stacks *s, size_t i)
 static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 {
 	const struct resolver_frame *frame = &s->frames.v[i];
-	unsigned flags = s->entries.v[i].context.near ? GSYM_LOOKUP_NEAR : 0;
+	bool near = s->near || s->entries.v[i].context.near;
+	unsigned flags = render_lookup_flags(s->render.format) | (near ? GSYM_LOOKUP_NEAR : 0);
 	int err = stack_resolver_answer(s->walk, frame, candidate, flags, &s->answer);
 	if (err)
 		return err == -ENOMEM ? err : 0;
@@ -388,8 +402,7 @@ static int answer(struct stacks *s)
 		err = write_frame(s, i);
 	forget(s);
 	s->number++;
-	if (s->render.format == RENDER_TEXT)
-		text_char(&s->out, '\n');
+	render_end_record(&s->out, s->render.format);
 	return err ? err : output_flush(&s->out);
 }
 
@@ -435,8 +448,9 @@ static const struct option_row options[] = {
 	OPTIONS_IMAGE(stacks, images.options),
 	{0, "all", NULL, "show all merged functions that the calls allow,\nnot one of them",
 	 OPTION_FLAG(stacks, all)},
-	{0, "format", "text|tsv|json", "output format (default text)",
-	 OPTION_CHOICE(stacks, render.format, RENDER_TEXT)},
+	OPTION_FORMAT(stacks, render.format),
+	OPTION_APPROXIMATE(stacks, near),
+	OPTIONS_LOAD(stacks, load),
 	OPTION_MARK_MERGED(stacks, render.mark_merged),
 	OPTIONS_DEMANGLE(stacks, render.demangle),
 	OPTION_VERBOSE(stacks, verbose),
@@ -450,6 +464,9 @@ static int run_stack(int argc, char **argv)
 	if (!options_parse(&command_stack, &argc, argv, &s, &status))
 		return status;
 	s.tells_why = tells_reasons(s.verbose);
+	const char *fault = load_options_fault(&s.load, (size_t)argc - 1);
+	if (fault)
+		return options_error(&command_stack, "%s", fault);
 	status = images_open_all(&command_stack, &s.images, argc, argv);
 	if (status == STATUS_OK)
 		status = resolve_all(&s);

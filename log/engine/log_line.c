@@ -527,16 +527,16 @@ static const struct {
 
 /* ---- Lines ---- */
 
-static bool find_answer(const struct stack_resolver *resolver, const struct log_frame *frame,
-			const struct resolver_frame *resolved, struct gsym_answer *answer,
-			struct text_buf *out)
+static bool find_answer(const struct stack_resolver *resolver, const struct filter_options *options,
+			const struct log_frame *frame, const struct resolver_frame *resolved,
+			struct gsym_answer *answer, struct text_buf *out)
 {
 	if (styles[frame->style].is_text)
 		return true;
 	if (frame->silent || resolved->err || !resolved->n_kept)
 		return false;
 	/* Calls that were merged, as those of sanitizers, have no line of their own. */
-	bool near = resolved->kind != PC_EXACT && marks_lines(frame->style);
+	bool near = (options->near || resolved->kind != PC_EXACT) && marks_lines(frame->style);
 	int err = stack_resolver_answer(resolver, resolved, 0,
 					styles[frame->style].lookup | (near ? GSYM_LOOKUP_NEAR : 0), answer);
 	out->failed |= err == -ENOMEM;
@@ -663,7 +663,7 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
 			.is_json = is_json,
 		};
-		if (!find_answer(resolver, frame, piece.resolved, answer, out))
+		if (!find_answer(resolver, options, frame, piece.resolved, answer, out))
 			continue;
 		invariant(done <= frame->from && frame->from <= frame->to && frame->to <= line->size);
 		text_bytes(out, line->text + done, frame->from - done);

@@ -105,6 +105,7 @@ struct filter_options {
 	enum filter_output output;
 	enum demangle_mode demangle;
 	bool mark_merged; /* tell of functions that share the code, where no call site decides */
+	bool near;        /* where a line is 0, the nearest before it, in formats that can mark it */
 	bool colored;     /* mark what was added, but in JSON, for a terminal */
 	bool brief;       /* fold long names, and count the inlined calls that a line goes on behind */
 	/* Directories to strip from the beginning of paths; the first match counts. Borrowed for the lifetime

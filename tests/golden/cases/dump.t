@@ -155,3 +155,23 @@ main
 main
 $ mkdir -p Shop.app.dSYM/Contents/Resources/DWARF && cp prog Shop.app.dSYM/Contents/Resources/DWARF/Shop && gsym lookup --cache=c --format=atos Shop.app.dSYM main | grep -o '(in [^)]*)'
 (in Shop)
+# Where a file was loaded: the same options in all commands.
+$ printf '0x7f0000001000\n' > loaded; gsym lookup plain.gsym 0x1000 > linked; for o in --base=0x7f0000001000 --base=plain=7f0000001000 --slide=7f0000000000; do gsym lookup $o plain.gsym 0x7f0000001000 | cmp - linked; gsym lookup $o plain.gsym < loaded | head -1 | cmp - linked; gsym stack $o plain.gsym < loaded | cut -c5- | grep . | cmp - linked; gsym filter $o plain.gsym < loaded; done
+0x7f0000001000 main at /src/app/main.cc:10
+gsym filter: 1 of 1 frames explained
+0x7f0000001000 main at /src/app/main.cc:10
+gsym filter: 1 of 1 frames explained
+0x7f0000001000 main at /src/app/main.cc:10
+gsym filter: 1 of 1 frames explained
+$ echo 0x7f0000001000 plain.gsym | gsym lookup --base=plain=7f0000001000 --addresses-from-stdin
+main at /src/app/main.cc:10
+
+$ gsym lookup --base=1 --addresses-from-stdin; gsym stack --slide=1 plain.gsym merged.gsym; gsym filter --base=1 plain.gsym merged.gsym; gsym lookup --base== plain.gsym 1
+gsym lookup: option '--base': needs one FILE, or NAME=ADDRESS; try 'gsym lookup --help'
+gsym stack: option '--slide': needs one FILE; try 'gsym stack --help'
+gsym filter: option '--base': needs one FILE, or NAME=ADDRESS; try 'gsym filter --help'
+gsym lookup: option '--base': invalid value '='; allowed is ADDRESS or NAME=ADDRESS
+[2]
+$ gsym stack --base=0x7f0000001000 --format=atos plain.gsym < loaded | cut -c2-
+0  main (in plain.gsym) (main.cc:10)
+

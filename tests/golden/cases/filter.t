@@ -570,13 +570,13 @@ $ gsym filter --core=log plain.gsym <log
 gsym filter: log: not an ELF core file, or truncated
 [1]
 $ gsym filter --base=x plain.gsym <log
-gsym filter: option '--base': invalid value 'x'; allowed is NAME=ADDRESS; try 'gsym filter --help'
+gsym filter: option '--base': invalid value 'x'; allowed is ADDRESS or NAME=ADDRESS
 [2]
 $ gsym filter --slide=1 plain.gsym merged.gsym <log
 gsym filter: option '--slide': needs one FILE; try 'gsym filter --help'
 [2]
 $ gsym filter --slide=x plain.gsym <log
-gsym filter: option '--slide': invalid value 'x'; allowed is an address; try 'gsym filter --help'
+gsym filter: option '--slide': invalid value 'x'; allowed is an address
 [2]
 # Several kernels: the release in the log tells which. A file of another release is not used.
 $ cp plain.gsym vmlinux-6.1.0-56-amd64.debug.gsym; mkdir -p 6.12.5/kernel; cp plain.gsym 6.12.5/kernel/mod.ko.gsym; cp crafted.gsym vmlinux-6.1.0-5-amd64.gsym 2>/dev/null || cp merged.gsym vmlinux-6.1.0-5-amd64.gsym
@@ -667,8 +667,8 @@ gsym filter: missing operand 'FILE' or option '--mount=DIR'; try 'gsym filter --
 $ gsym stack
 gsym stack: missing operand 'FILE' or option '--mount=DIR'; try 'gsym stack --help'
 [2]
-$ gsym stack --format=atos plain.gsym
-gsym stack: option '--format': invalid value 'atos'; allowed is text, tsv or json
+$ gsym stack --format=xml plain.gsym
+gsym stack: option '--format': invalid value 'xml'; allowed is text, tsv, json, atos or gsymutil
 [2]
 $ gsym filter --by-name plain.gsym
 gsym filter: option '--by-name': needs '--mount'; try 'gsym filter --help'
@@ -700,7 +700,14 @@ Options:
                               mounted
       --all                   show all merged functions that the calls allow,
                               not one of them
-      --format=text|tsv|json  output format (default text)
+      --format=text|tsv|json|atos|gsymutil
+                              output format (default text)
+      --approximate           where the line is 0, show the nearest before it in
+                              the same function
+      --base=ADDRESS          the only FILE was loaded at ADDRESS; NAME=ADDRESS:
+                              module NAME was; may be repeated
+      --slide=NUMBER          the only FILE was loaded at its link-time
+                              address and NUMBER
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
@@ -733,7 +740,8 @@ Options:
                               as in /proc/PID/maps; may be repeated
       --pid=PID               they are of this process
       --core=FILE             they are of the process with this core file
-      --base=NAME=ADDRESS     module NAME was loaded at ADDRESS; may be repeated
+      --base=ADDRESS          the only FILE was loaded at ADDRESS; NAME=ADDRESS:
+                              module NAME was; may be repeated
       --slide=NUMBER          the only FILE was loaded at its link-time
                               address and NUMBER
       --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
@@ -750,6 +758,8 @@ Options:
                               terminal (default auto)
       --full-names            on a terminal, print template arguments of long
                               names, and inlined calls in the middle of a line
+      --approximate           where the line is 0, show the nearest before it in
+                              the same function
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,

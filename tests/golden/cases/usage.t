@@ -54,6 +54,10 @@ Options:
                               /var/cache/gsymfs)
       --mount=DIR             find images by their ids below DIR, where gsymfs is
                               mounted
+      --base=ADDRESS          the only FILE was loaded at ADDRESS; NAME=ADDRESS:
+                              module NAME was; may be repeated
+      --slide=NUMBER          the only FILE was loaded at its link-time
+                              address and NUMBER
       --verbose               say on standard error why an answer is unknown, as
                               is done on a terminal
   -h, --help                  print this help
