@@ -8,6 +8,7 @@
 #include "convert/conversion.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { DETAIL_BYTES_MAX = 256 << 20 /* of units that are kept */ };
 
@@ -21,6 +22,7 @@ struct details {
 	VEC(struct frame_detail) frames;
 	unit_variable_vec variables; /* of the first @n_listed units */
 	uint32_t n_listed;
+	uint32_t n_source; /* of the question */
 };
 
 /* ---- Units ---- */
@@ -42,7 +44,7 @@ static uint64_t bytes_of(const struct unit_details *u)
 {
 	return sizeof(*u) + u->lines.rows.cap * (sizeof(*u->lines.rows.v) + sizeof(*u->lines.columns.v)) +
 	       u->lines.seqs.cap * sizeof(*u->lines.seqs.v) + u->entries.cap * sizeof(*u->entries.v) +
-	       u->code.cap * sizeof(*u->code.v);
+	       u->code.cap * sizeof(*u->code.v) + u->files.cap * sizeof(*u->files.v);
 }
 
 static int need_builder(struct details *d)
@@ -98,12 +100,40 @@ static size_t find_row(const struct line_table *lines, uint64_t addr)
 	return SIZE_MAX;
 }
 
-static int add_frame(struct details *d, const struct detail_entry *entry, uint32_t line,
-		     struct line_column column)
+/* A place in a line table. */
+struct row_place {
+	uint64_t file;
+	uint32_t line;
+	struct line_column column;
+};
+
+static const char *next_line(const char *text)
 {
-	struct frame_detail frame = {.line = line,
-				     .column = column.column,
-				     .discriminator = column.discriminator,
+	text += strcspn(text, "\n");
+	return text + (*text != 0);
+}
+
+/* Finds the @n lines around @line in @text. */
+static void find_source(const char *text, uint32_t line, uint32_t n, struct frame_detail *ret)
+{
+	uint64_t first = line > n / 2 ? line - n / 2 : 1, last = first + n - 1;
+	for (uint64_t at = 1; *text && at < first; at++)
+		text = next_line(text);
+	ret->source = text;
+	for (uint64_t at = first; *text && at <= last; at++)
+		text = next_line(text);
+	ret->source_size = (size_t)(text - ret->source);
+}
+
+/* Adds a frame of the unit, which is NULL for the declaration of a variable. */
+static int add_frame(struct details *d, const struct unit_details *u, const struct detail_entry *entry,
+		     struct row_place place)
+{
+	const struct detail_file *file = u && place.file < u->files.n ? &u->files.v[place.file] : NULL;
+	struct frame_detail frame = {.line = place.line,
+				     .column = place.column.column,
+				     .discriminator = place.column.discriminator,
+				     .comp_size = file ? file->comp_size : 0,
 				     .start_dir = "",
 				     .start_base = ""};
 	if (entry) {
@@ -114,7 +144,10 @@ static int add_frame(struct details *d, const struct detail_entry *entry, uint32
 	if (entry && entry->base) {
 		frame.start_dir = entry->dir;
 		frame.start_base = entry->base;
+		frame.start_comp_size = u && entry->file < u->files.n ? u->files.v[entry->file].comp_size : 0;
 	}
+	if (file && file->source && d->n_source && !d->frames.n) /* LLVM has that of the innermost alone */
+		find_source(file->source, place.line, d->n_source, &frame);
 	return vec_push(&d->frames, frame);
 }
 
@@ -122,18 +155,21 @@ static int add_frame(struct details *d, const struct detail_entry *entry, uint32
 static int add_frames(struct details *d, const struct unit_details *u, uint64_t addr)
 {
 	size_t row = find_row(&u->lines, addr), piece = code_pieces_find(&u->code, addr, u->code.n);
-	uint32_t line = row < u->lines.rows.n ? u->lines.rows.v[row].line : 0;
-	struct line_column column =
-		row < u->lines.columns.n ? u->lines.columns.v[row] : (struct line_column){0};
+	struct row_place place = {0};
+	if (row < u->lines.rows.n) {
+		place.file = u->lines.rows.v[row].file;
+		place.line = u->lines.rows.v[row].line;
+	}
+	if (row < u->lines.columns.n)
+		place.column = u->lines.columns.v[row];
 	if (piece == u->code.n)
-		return line ? add_frame(d, NULL, line, column) : 0;
+		return place.line ? add_frame(d, u, NULL, place) : 0;
 	uint32_t at = u->code.v[piece].of;
 	int err = 0;
 	while (at != NO_PARENT && !err) {
 		const struct detail_entry *entry = &u->entries.v[at];
-		err = add_frame(d, entry, line, column);
-		line = entry->call_line;
-		column = entry->call;
+		err = add_frame(d, u, entry, place);
+		place = (struct row_place){entry->call_file, entry->call_line, entry->call};
 		at = entry->parent;
 	}
 	return err;
@@ -208,7 +244,7 @@ static int answer_variable(struct details *d, uint64_t addr)
 		return err;
 	err = builder_variable_declaration(d->builder, variable, &entry);
 	if (!err && entry.decl_line)
-		err = add_frame(d, &entry, 0, (struct line_column){0});
+		err = add_frame(d, NULL, &entry, (struct row_place){0});
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -220,6 +256,7 @@ static int serve(struct details *d)
 	while (!err) {
 		if (asker->next(asker->user, &question))
 			return -ECANCELED;
+		d->n_source = question.n_source;
 		err = question.is_data ? answer_variable(d, question.addr)
 				       : answer_address(d, question.addr, question.line);
 		if (!err && asker->answer(asker->user, d->frames.v, d->frames.n))

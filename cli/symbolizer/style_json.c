@@ -2,6 +2,19 @@
 #include "cli/symbolizer/answer_style.h"
 #include "gsym/base/escape.h"
 
+static void print_source(struct text_buf *out, const struct symbol_answer *answer,
+			 const struct shown_frame *frame)
+{
+	size_t start = out->n;
+	text_lit(out, ",\"Source\":\"");
+	size_t before = out->n;
+	answer_source_append(out, answer, frame, ESCAPE_JSON);
+	if (out->n == before)
+		out->n = start;
+	else
+		text_char(out, '"');
+}
+
 static void print_frame(struct text_buf *out, const struct symbol_answer *answer,
 			const struct shown_frame *frame)
 {
@@ -11,18 +24,20 @@ static void print_frame(struct text_buf *out, const struct symbol_answer *answer
 	text_lit(out, ",\"Discriminator\":");
 	text_dec(out, detail->discriminator);
 	text_lit(out, ",\"FileName\":\"");
-	answer_file_append(out, answer, frame->dir, frame->base, ESCAPE_JSON);
+	answer_file_append(out, answer, frame->dir, frame->base, detail->comp_size, ESCAPE_JSON);
 	text_lit(out, "\",\"FunctionName\":\"");
 	if (answer->options->names != FUNCTION_NAMES_NONE)
 		symbol_name_append(out, answer, frame->name, ESCAPE_JSON);
 	text_lit(out, "\",\"Line\":");
 	text_dec(out, frame->line);
+	print_source(out, answer, frame);
 	text_lit(out, ",\"StartAddress\":\"");
 	if (frame->has_start)
 		text_addr(out, frame->start);
 	text_lit(out, "\",\"StartFileName\":\"");
 	if (detail->start_line)
-		answer_file_append(out, answer, detail->start_dir, detail->start_base, ESCAPE_JSON);
+		answer_file_append(out, answer, detail->start_dir, detail->start_base,
+				   detail->start_comp_size, ESCAPE_JSON);
 	text_lit(out, "\",\"StartLine\":");
 	text_dec(out, detail->start_line);
 	text_char(out, '}');

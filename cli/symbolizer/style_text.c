@@ -8,13 +8,16 @@
 #include "gsym/render/frame_text.h"
 
 bool answer_file_append(struct text_buf *out, const struct symbol_answer *answer, const char *dir,
-			const char *base, enum escape_style style)
+			const char *base, uint32_t comp_size, enum escape_style style)
 {
+	enum path_form form = answer->options->paths;
 	bool is_unknown = !dir[0] && (!base[0] || strcmp(base, "<invalid>") == 0);
 	if (is_unknown)
 		return false; /* LLVM's compilers call a file so that they do not know */
-	if (answer->options->basenames && base[0])
+	if (form == PATHS_BASE && base[0])
 		escape_str(out, base, style);
+	else if (form == PATHS_RELATIVE)
+		render_path(out, dir + strnlen(dir, comp_size), base, style);
 	else
 		render_path(out, dir, base, style);
 	return true;
@@ -32,7 +35,7 @@ void answer_module_append(struct text_buf *out, const struct symbol_query *query
 static void print_file(struct text_buf *out, const struct symbol_answer *answer,
 		       const struct shown_frame *frame)
 {
-	if (!answer_file_append(out, answer, frame->dir, frame->base, ESCAPE_TEXT))
+	if (!answer_file_append(out, answer, frame->dir, frame->base, frame->detail.comp_size, ESCAPE_TEXT))
 		text_lit(out, "??");
 }
 
@@ -91,45 +94,75 @@ static unsigned width_of(uint64_t last)
 	return width;
 }
 
-static void append_source_line(struct text_buf *out, uint64_t number, unsigned width, bool is_marked,
+/* Lines of a source that are shown. */
+struct source_lines {
+	uint64_t first, last, marked;
+	enum escape_style style;
+};
+
+static void append_source_line(struct text_buf *out, const struct source_lines *lines, uint64_t number,
 			       const char *text, size_t size)
 {
 	char head[32];
-	snprintf(head, sizeof(head), "%*llu %s: ", (int)width, (unsigned long long)number,
-		 is_marked ? ">" : " ");
+	snprintf(head, sizeof(head), "%*llu %s: ", (int)width_of(lines->last), (unsigned long long)number,
+		 number == lines->marked ? ">" : " ");
 	text_str(out, head);
 	size -= size && text[size - 1] == '\n';
-	escape_bytes(out, text, size, ESCAPE_TSV);
-	text_char(out, '\n');
+	size -= size && text[size - 1] == '\r';
+	for (const char *tab; lines->style == ESCAPE_TEXT && (tab = memchr(text, '\t', size));) {
+		size_t n = (size_t)(tab - text);
+		escape_bytes(out, text, n, ESCAPE_TEXT);
+		text_char(out, '\t');
+		text += n + 1;
+		size -= n + 1;
+	}
+	escape_bytes(out, text, size, lines->style);
+	text_str(out, lines->style == ESCAPE_JSON ? "\\n" : "\n");
 }
 
-static void append_source_lines(struct text_buf *out, FILE *source, uint64_t line, uint64_t n)
+static void append_file_lines(struct text_buf *out, const struct source_lines *lines, FILE *source)
 {
-	uint64_t first = line > n / 2 ? line - n / 2 : 1, last = first + n - 1;
 	char *text = NULL;
 	size_t cap = 0;
 	ssize_t size;
-	for (uint64_t at = 1; at <= last && (size = getline(&text, &cap, source)) >= 0; at++)
-		if (at >= first)
-			append_source_line(out, at, width_of(last), at == line, text, (size_t)size);
+	for (uint64_t at = 1; at <= lines->last && (size = getline(&text, &cap, source)) >= 0; at++)
+		if (at >= lines->first)
+			append_source_line(out, lines, at, text, (size_t)size);
 	free(text);
 }
 
-/* Appends the lines of the source around @frame, if the options want them and the file is there. */
-static void append_source(struct text_buf *out, const struct symbol_answer *answer,
-			  const struct shown_frame *frame)
+/* @text begins with the first line. */
+static void append_text_lines(struct text_buf *out, const struct source_lines *lines, const char *text,
+			      size_t size)
+{
+	for (uint64_t at = lines->first; size; at++) {
+		const char *newline = memchr(text, '\n', size);
+		size_t n = newline ? (size_t)(newline + 1 - text) : size;
+		append_source_line(out, lines, at, text, n);
+		text += n;
+		size -= n;
+	}
+}
+
+void answer_source_append(struct text_buf *out, const struct symbol_answer *answer,
+			  const struct shown_frame *frame, enum escape_style style)
 {
 	struct text_buf path = {0};
-	uint64_t n = answer->options->context;
-	if (!n || !frame->line || (!frame->dir[0] && !frame->base[0]))
+	uint64_t n = answer->options->context, first = frame->line > n / 2 ? frame->line - n / 2 : 1;
+	const struct source_lines lines = {first, first + n - 1, frame->line, style};
+	if (!n || (!frame->dir[0] && !frame->base[0]))
 		return;
+	if (frame->detail.source_size) {
+		append_text_lines(out, &lines, frame->detail.source, frame->detail.source_size);
+		return;
+	}
 	text_str(&path, frame->dir);
 	text_char(&path, '/');
 	text_str(&path, frame->base);
 	text_char(&path, 0);
 	FILE *source = path.failed ? NULL : fopen(path.v, "re");
 	if (source) {
-		append_source_lines(out, source, frame->line, n);
+		append_file_lines(out, &lines, source);
 		fclose(source);
 	}
 	out->failed |= path.failed;
@@ -165,7 +198,7 @@ static void print_properties(struct text_buf *out, const struct symbol_answer *a
 	if (frame->detail.start_line) {
 		text_lit(out, "\n  Function start filename: ");
 		answer_file_append(out, answer, frame->detail.start_dir, frame->detail.start_base,
-				   ESCAPE_TEXT);
+				   frame->detail.start_comp_size, ESCAPE_TEXT);
 		text_lit(out, "\n  Function start line: ");
 		text_dec(out, frame->detail.start_line);
 	}
@@ -202,7 +235,7 @@ static void print_frame(struct text_buf *out, const struct symbol_answer *answer
 		print_properties(out, answer, frame);
 	else
 		print_place(out, answer, frame);
-	append_source(out, answer, frame);
+	answer_source_append(out, answer, frame, ESCAPE_TEXT);
 }
 
 static void print_data(struct text_buf *out, const struct symbol_answer *answer)

@@ -80,8 +80,12 @@ static void add_details(struct symbol_answer *answer, uint64_t addr, size_t firs
 		frame->has_start = starts_at_symbol(answer, i);
 	}
 	if (has_file)
-		ask_details(answer,
-			    &(struct detail_question){.addr = addr, .line = answer->found.frames[0].line});
+		ask_details(answer, &(struct detail_question){
+					    .addr = addr,
+					    .line = answer->found.frames[0].line,
+					    .n_source = answer->options->context > UINT32_MAX
+								? UINT32_MAX
+								: (uint32_t)answer->options->context});
 	for (size_t i = first; i < answer->frames.n && i - first < answer->details.n - known; i++) {
 		struct shown_frame *frame = &answer->frames.v[i];
 		const struct frame_detail *detail = &answer->details.v[known + i - first].frame;

@@ -30,6 +30,12 @@ enum function_names {
 	FUNCTION_NAMES_LINKAGE, /* as in the symbol table */
 };
 
+enum path_form {
+	PATHS_WHOLE,
+	PATHS_RELATIVE, /* without the directory of the compilation */
+	PATHS_BASE,     /* without directories */
+};
+
 enum debuginfod_use {
 	DEBUGINFOD_BY_ENVIRONMENT, /* as if asked for where $DEBUGINFOD_URLS names servers */
 	DEBUGINFOD_YES,
@@ -45,7 +51,8 @@ struct symbolizer_options {
 	enum answer_style style;
 	enum function_names names;
 	enum demangle_mode demangle;
-	bool addresses, basenames, inlines, pretty, verbose;
+	enum path_form paths;
+	bool addresses, inlines, pretty, verbose;
 	bool no_gsym_file;   /* GSYM files beside object files are not looked for */
 	bool relative;       /* addresses count from the image base */
 	bool skip_line_zero; /* the nearest line where there is none */

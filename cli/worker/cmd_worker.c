@@ -200,8 +200,10 @@ static int receive_next(void *user)
 	if (got != 1 || msg.head.type != WORKER_ASK)
 		return got < 0 ? got : -ECANCELED;
 	take_asked(asked, msg.ask.asked, msg.ask.n_asked);
-	asked->question = (struct detail_question){
-		.addr = asked->addresses[0].value, .line = msg.ask.line, .is_data = msg.ask.is_data};
+	asked->question = (struct detail_question){.addr = asked->addresses[0].value,
+						   .line = msg.ask.line,
+						   .is_data = msg.ask.is_data,
+						   .n_source = msg.ask.n_source};
 	return 0;
 }
 
@@ -232,6 +234,19 @@ static int receive_question(void *user, struct detail_question *ret)
 	return err;
 }
 
+/* As many whole lines as there is room for. */
+static void put_source(struct worker_detail *m, const struct frame_detail *f)
+{
+	size_t n = f->source_size;
+	if (n > sizeof(m->source)) {
+		const char *end = memrchr(f->source, '\n', sizeof(m->source));
+		n = end ? (size_t)(end + 1 - f->source) : 0;
+	}
+	m->source_size = (uint32_t)n;
+	if (n)
+		memcpy(m->source, f->source, n);
+}
+
 static int send_details(void *user, const struct frame_detail *frames, size_t n)
 {
 	const struct asked *asked = user;
@@ -247,6 +262,9 @@ static int send_details(void *user, const struct frame_detail *frames, size_t n)
 		m.start_line = f->start_line;
 		m.start = f->start;
 		m.has_start = f->has_start;
+		m.comp_size = f->comp_size;
+		m.start_comp_size = f->start_comp_size;
+		put_source(&m, f);
 		if (strlen(f->start_dir) < sizeof(m.start_dir) &&
 		    strlen(f->start_base) < sizeof(m.start_base)) {
 			strcpy(m.start_dir, f->start_dir);

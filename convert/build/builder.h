@@ -46,19 +46,27 @@ size_t code_pieces_find(const code_piece_vec *pieces, uint64_t addr, size_t n);
 struct detail_entry {
 	uint32_t parent; /* what it is inlined into, or NO_PARENT */
 	uint32_t call_line;
-	struct line_column call; /* what it is called at */
-	const char *dir, *base;  /* the file of its declaration; NULL: none */
-	uint32_t decl_line;      /* 0: none */
-	uint64_t low_pc;         /* DW_AT_low_pc, if it has one */
+	struct line_column call;  /* what it is called at */
+	const char *dir, *base;   /* the file of its declaration; NULL: none */
+	uint64_t file, call_file; /* of the declaration and the call, in the line table */
+	uint32_t decl_line;       /* 0: none */
+	uint64_t low_pc;          /* DW_AT_low_pc, if it has one */
 	bool has_low_pc;
 };
 
 #define NO_PARENT UINT32_MAX
 
+/* What GSYM does not hold of a file in the line table. */
+struct detail_file {
+	uint32_t comp_size; /* line_table_comp_size() */
+	const char *source; /* as in struct line_file */
+};
+
 struct unit_details {
 	struct line_table lines; /* with columns */
 	VEC(struct detail_entry) entries;
-	code_piece_vec code; /* of entries */
+	code_piece_vec code;           /* of entries */
+	VEC(struct detail_file) files; /* by their indexes in the line table */
 };
 
 /*

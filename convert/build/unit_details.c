@@ -65,6 +65,7 @@ static int find_declaration(struct unit_builder *b, uint64_t die_off, struct det
 		ret->dir = b->files.v[number - 1].dir.text;
 		ret->base = b->files.v[number - 1].base.text;
 	}
+	ret->file = file;
 	ret->decl_line = (uint32_t)line;
 	return err == -ENOMEM ? err : 0;
 }
@@ -78,6 +79,7 @@ static int add_entry(struct unit_builder *b, uint64_t die_off, uint32_t parent, 
 	struct detail_entry entry = {
 		.parent = parent,
 		.call_line = (uint32_t)die_uint(&die, SLOT_CALL_LINE, 0),
+		.call_file = die_uint(&die, SLOT_CALL_FILE, 0),
 		.call = {(uint32_t)die_uint(&die, SLOT_CALL_COLUMN, 0),
 			 (uint32_t)die_uint(&die, SLOT_DISCRIMINATOR, 0)},
 	};
@@ -108,6 +110,20 @@ static int add_subprogram(struct unit_builder *b, uint32_t index, struct unit_de
 	return err;
 }
 
+static int list_files(const struct unit_builder *b, struct unit_details *ret)
+{
+	const struct line_table *lines = &b->lines;
+	int err = 0;
+	for (uint64_t i = 0; i <= lines->files.n && !err; i++) {
+		bool is_file = line_table_has_file(lines, i);
+		struct detail_file file = {.comp_size = (uint32_t)line_table_comp_size(lines, &b->unit, i)};
+		if (is_file)
+			file.source = lines->files.v[lines->version >= 5 ? i : i - 1].source;
+		err = vec_push(&ret->files, file);
+	}
+	return err;
+}
+
 /* Moves the lines of the unit to @ret. */
 static void take_lines(struct unit_builder *b, struct unit_details *ret)
 {
@@ -127,6 +143,8 @@ int builder_details(struct unit_builder *b, size_t index, struct unit_details *r
 	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)
 		err = add_subprogram(b, i, ret);
 	code_pieces_sort(&ret->code);
+	if (!err)
+		err = list_files(b, ret);
 	take_lines(b, ret);
 	return err;
 }
@@ -215,4 +233,5 @@ void unit_details_deinit(struct unit_details *details)
 	line_table_deinit(&details->lines);
 	vec_free(&details->entries);
 	vec_free(&details->code);
+	vec_free(&details->files);
 }

@@ -490,6 +490,7 @@ struct line_seq {
 struct line_file {
 	const char *name;
 	uint64_t dir;
+	const char *source; /* its text, if the table has it and keeps columns; or NULL */
 };
 
 /* The line table of one unit (6.2). Reused from unit to unit. */
@@ -528,6 +529,9 @@ bool line_table_has_file(const struct line_table *table, uint64_t index);
  */
 int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct text_buf *made,
 		    struct span *ret_dir, struct span *ret_base);
+
+/* How much of the path of the file @index is the directory of the compilation, with the separator. */
+size_t line_table_comp_size(const struct line_table *table, const struct unit *unit, uint64_t index);
 
 /*
  * Splits the path [path, end) into directory and base name, without the separator between them; the root

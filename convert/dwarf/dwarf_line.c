@@ -29,11 +29,14 @@ struct line_header {
 
 /* ---- Header ---- */
 
+enum { LNCT_LLVM_SOURCE = 0x2001 /* the text of the file; gcc and older libdwarf have no name for it */ };
+
 /* Entry formats (6.2.4.1): pairs of content type and form. */
 struct entry_format {
 	struct cursor formats;
 	uint8_t n;
 	uint64_t count;
+	bool keeps_source;
 };
 
 static void read_format(struct cursor *c, struct entry_format *f)
@@ -55,7 +58,8 @@ static bool read_entry(struct cursor *c, const struct entry_format *f, const str
 	for (unsigned i = 0; i < f->n; i++) {
 		uint64_t content = cursor_uleb(&formats), form = cursor_uleb(&formats);
 		struct value v = {0};
-		if (content == DW_LNCT_path || content == DW_LNCT_directory_index)
+		bool is_source = f->keeps_source && content == LNCT_LLVM_SOURCE;
+		if (content == DW_LNCT_path || content == DW_LNCT_directory_index || is_source)
 			form_read(c, form, 0, unit->main, forms, &v);
 		else
 			form_skip(c, form, forms);
@@ -65,6 +69,8 @@ static bool read_entry(struct cursor *c, const struct entry_format *f, const str
 			ret->name = unit_indexed_string(unit, v.u);
 		else if (content == DW_LNCT_directory_index && v.class == VALUE_UINT)
 			ret->dir = v.u;
+		else if (is_source && v.class == VALUE_STRING)
+			ret->source = v.str;
 	}
 	if (!ret->name)
 		ret->name = "";
@@ -75,7 +81,7 @@ static int read_v5_tables(struct cursor *c, struct line_table *table, const stru
 			  const struct line_header *h)
 {
 	struct unit_header forms = {.version = 5, .addr_size = h->addr_size, .off_size = h->off_size};
-	struct entry_format f;
+	struct entry_format f = {.keeps_source = table->keeps_columns};
 	struct line_file entry;
 	read_format(c, &f);
 	for (uint64_t i = 0; i < f.count && read_entry(c, &f, unit, &forms, &entry); i++)
@@ -103,7 +109,7 @@ static int read_v2_tables(struct cursor *c, struct line_table *table)
 		if (vec_push(&table->dirs, name))
 			return -ENOMEM;
 	while ((name = cursor_str(c)) && *name) {
-		struct line_file file;
+		struct line_file file = {0};
 		read_v2_file(c, name, &file);
 		if (vec_push(&table->files, file))
 			return -ENOMEM;

@@ -61,6 +61,21 @@ void path_split(const char *path, const char *end, struct span *ret_dir, struct 
 	*ret_dir = span_between(path, !cut ? path : cut == path ? cut + 1 : cut);
 }
 
+size_t line_table_comp_size(const struct line_table *table, const struct unit *unit, uint64_t index)
+{
+	if (!line_table_has_file(table, index))
+		return 0;
+	const struct line_file *file = &table->files.v[table->version >= 5 ? index : index - 1];
+	uint64_t i = table->version >= 5 ? file->dir : file->dir - 1;
+	const char *dir = i < table->dirs.n ? table->dirs.v[i] : "";
+	bool is_listed = table->version >= 5 && file->dir == 0;
+	const char *comp = is_listed ? dir : unit->comp_dir;
+	size_t size = comp ? strlen(comp) : 0;
+	if (is_absolute(file->name) || (!is_listed && is_absolute(dir)) || !size)
+		return 0;
+	return size + (comp[size - 1] != '/');
+}
+
 int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct text_buf *made,
 		    struct span *ret_dir, struct span *ret_base)
 {

@@ -3,6 +3,7 @@
 #define GSYM_BASE_FRAME_DETAIL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A frame's properties that GSYM does not hold. */
@@ -13,6 +14,10 @@ struct frame_detail {
 	const char *start_dir, *start_base; /* the file of that; "": not known */
 	uint64_t start;                     /* where its code begins, if that is one piece */
 	bool has_start;
+	/* How much of the path of the frame, and of @start_dir, is the directory of the compilation. */
+	uint32_t comp_size, start_comp_size; /* with the separator; 0: the path has none of it */
+	const char *source;                  /* the lines that were asked for, embedded in the debug data */
+	size_t source_size;                  /* 0: there are none */
 };
 
 #endif

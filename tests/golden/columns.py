@@ -39,6 +39,14 @@ int main(int argc, char **argv)
 	return names.size() + values[0];
 }
 """
+INCLUDED = r"""int counts[3];
+static inline __attribute__((always_inline)) int twice(int x)
+{
+	counts[x & 1] += '\t' + '\\';	// "\n"
+	return x ? 2 * x : 7;
+}
+int main(int argc, char **) { return twice(argc); }
+"""
 SANITIZERS = {
     "address": """#include <cstdlib>
 int table[10] = {1};
@@ -119,7 +127,7 @@ class Columns(unittest.TestCase):
             text += "".join(f"{a:#x}\n" for a in range(int(start, 16), int(start, 16) + int(size, 16)))
         return text
 
-    def expect_like_llvm(self, path, styles=STYLES):
+    def expect_like_llvm(self, path, styles=STYLES, least=1000):
         text = self.addresses(path)
         original = peers.find("llvm-symbolizer", (22,))
         if not original:
@@ -129,7 +137,7 @@ class Columns(unittest.TestCase):
                             for program in (self.at("llvm-symbolizer"), original))
             with self.subTest(style=style):
                 self.assertEqual(ours.splitlines(), theirs.splitlines())
-                self.assertGreater(len(theirs.splitlines()), 1000)
+                self.assertGreater(len(theirs.splitlines()), least)
 
     def test_gcc(self):
         for options in (("-O0",), ("-O2",), ("-O2", "-gdwarf-4"), ("-O2", "-gz"), ("-O2", "-gsplit-dwarf")):
@@ -143,6 +151,29 @@ class Columns(unittest.TestCase):
         for options in (("-O0",), ("-O1", "-fdebug-info-for-profiling"), ("-O2", "-gsplit-dwarf")):
             with self.subTest(options=options):
                 self.expect_like_llvm(self.compile("a", *options, compiler=clang))
+
+    def test_paths_of_includes(self):
+        """Relative and absolute directories of headers, below the directory of the compilation and not."""
+        os.mkdir(self.at("inc"))
+        pathlib.Path(self.at("inc", "a.h")).write_text(INCLUDED)
+        pathlib.Path(self.at("b.cc")).write_text('#include "a.h"\n')
+        for dwarf, include, source in (("-gdwarf-4", "inc", "b.cc"), ("-gdwarf-5", "inc", self.at("b.cc")),
+                                       ("-gdwarf-4", self.at("inc"), self.at("b.cc")), ("-gdwarf-5", self.at("inc"), "b.cc")):
+            self.must("c++", dwarf, "-O1", "-I" + include, "-o", "b", source)
+            with self.subTest(dwarf=dwarf, include=include, source=source):
+                self.expect_like_llvm(self.at("b"), ("--relativenames", "--relativenames -s", "-s --relativenames --output-style=JSON",
+                                                     "--print-source-context-lines=3"), least=20)
+
+    def test_embedded_source(self):
+        """Lines of a source that the debug data has, which is not there any more."""
+        self.clang_22()
+        pathlib.Path(self.at("a.cc")).write_text(INCLUDED)
+        path = self.at("a")
+        self.must("clang++-22", "-O1", "-gdwarf-5", "-gembed-source", "-o", path, "a.cc")
+        os.unlink(self.at("a.cc"))
+        self.expect_like_llvm(path, tuple(f"--print-source-context-lines={n} --output-style={style}" for n, style in
+                                          ((1, "LLVM"), (3, "GNU"), (30, "JSON"))), least=20)
+        self.assertIn("return x ? 2", self.must(self.at("llvm-symbolizer"), "-e", path, "--print-source-context-lines=30", "main"))
 
     def clang_22(self):
         original = peers.find("llvm-symbolizer", (22,))

@@ -270,7 +270,7 @@ class Symbolizer(unittest.TestCase):
         self.llvm("--output-style=JSON", "-e", "nope", "1", status=1)
 
     def test_refused(self):
-        for option, words in (("--relativenames", "GSYM does not tell"), ("--filter-markup", "use gsym filter"), ("--dia", "Windows"),
+        for option, words in (("--filter-markup", "use gsym filter"), ("--dia", "Windows"),
                               ("--output-style=XML", "GNU, LLVM or JSON, but got 'XML'\n"),
                               ("--functions=long", "none, short or linkage, but got 'long'\n"),
                               ("--adjust-vma=-1", "a non-negative integer, but got '-1'\n"),

@@ -47,13 +47,15 @@ static int start_fragment(const struct converter *converter, const struct conver
 static int take_detail(struct fragment_run *run, const struct worker_detail *m)
 {
 	size_t dir_size = strlen(m->start_dir) + 1;
-	char *start = malloc(dir_size + strlen(m->start_base) + 1);
+	size_t base_size = strlen(m->start_base) + 1;
+	char *start = malloc(dir_size + base_size + m->source_size);
 	if (!m->has_frame || !start) {
 		free(start);
 		return start ? 1 : -ENOMEM;
 	}
 	strcpy(start, m->start_dir);
 	strcpy(start + dir_size, m->start_base);
+	memcpy(start + dir_size + base_size, m->source, m->source_size);
 	const struct run_detail detail = {
 		.frame = {.line = m->line,
 			  .column = m->column,
@@ -62,7 +64,11 @@ static int take_detail(struct fragment_run *run, const struct worker_detail *m)
 			  .start_dir = start,
 			  .start_base = start + dir_size,
 			  .start = m->start,
-			  .has_start = m->has_start},
+			  .has_start = m->has_start,
+			  .comp_size = m->comp_size,
+			  .start_comp_size = m->start_comp_size,
+			  .source = start + dir_size + base_size,
+			  .source_size = m->source_size},
 		.start = start,
 	};
 	if (vec_push(run->details, detail)) {
@@ -111,7 +117,8 @@ static int receive(struct fragment_run *run, struct handle **ret)
 static int ask_more(const struct fragment_run *run, const struct convert_address *asked, size_t n,
 		    const struct detail_question *question)
 {
-	struct worker_ask m = {.line = question->line, .is_data = question->is_data};
+	struct worker_ask m = {
+		.line = question->line, .is_data = question->is_data, .n_source = question->n_source};
 	m.n_asked = job_put_asked(asked, n, m.asked);
 	return worker_send(run->child.sock, &m.head, WORKER_ASK, -1);
 }

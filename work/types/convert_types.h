@@ -78,9 +78,10 @@ struct convert_asked {
 };
 
 struct detail_question {
-	uint64_t addr; /* link-time */
-	uint32_t line; /* of the innermost frame, as GSYM has it */
-	bool is_data;  /* a variable begins at @addr: its declaration, instead of frames */
+	uint64_t addr;     /* link-time */
+	uint32_t line;     /* of the innermost frame, as GSYM has it */
+	bool is_data;      /* a variable begins at @addr: its declaration, instead of frames */
+	uint32_t n_source; /* so many lines around each line, from sources embedded in the debug data */
 };
 
 /* Questions for the details of addresses, see details.c. All callbacks are called on the calling thread. */

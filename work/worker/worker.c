@@ -122,7 +122,7 @@ static bool fragment_valid(const struct worker_fragment *m)
 static bool detail_valid(const struct worker_detail *m)
 {
 	return m->has_start <= 1 && m->has_frame <= 1 && m->more <= 1 && (m->has_frame || !m->more) &&
-	       terminated(m->start_dir, sizeof(m->start_dir)) &&
+	       m->source_size <= sizeof(m->source) && terminated(m->start_dir, sizeof(m->start_dir)) &&
 	       terminated(m->start_base, sizeof(m->start_base));
 }
 

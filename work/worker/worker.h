@@ -156,10 +156,10 @@ struct worker_convert {
 /* More addresses, of the image that was ordered for fragments or details only. */
 struct worker_ask {
 	struct worker_header head;
-	uint32_t n_asked; /* 1 to WORKER_ASKED_MAX */
-	uint32_t line;    /* for details: of the innermost frame, as GSYM has it */
-	uint32_t is_data; /* 0 or 1: for details, of the variable that begins there */
-	uint32_t pad;
+	uint32_t n_asked;  /* 1 to WORKER_ASKED_MAX */
+	uint32_t line;     /* for details: of the innermost frame, as GSYM has it */
+	uint32_t is_data;  /* 0 or 1: for details, of the variable that begins there */
+	uint32_t n_source; /* for details: lines of embedded source around each line */
 	struct worker_address asked[WORKER_ASKED_MAX];
 };
 
@@ -188,9 +188,11 @@ struct worker_detail {
 	uint32_t has_frame; /* 0 or 1: there is none at the address, and all else is 0 */
 	uint32_t more;      /* 1: another message follows for the same address, else 0 */
 	uint32_t line, column, discriminator, start_line;
-	uint32_t pad;
+	uint32_t comp_size, start_comp_size;
+	uint32_t source_size;            /* of @source */
 	char start_dir[WORKER_PATH_MAX]; /* "" if it is not known, or too long */
 	char start_base[WORKER_PATH_MAX];
+	char source[WORKER_PATH_MAX]; /* whole lines, as many as it holds; not terminated */
 };
 
 struct worker_identify {

@@ -72,7 +72,7 @@ TEST(binutils)
 		{.query = CODE, .n_frames = 2, .expected = "/src/a.c:5\nb.c:7\n"},
 		{.query = CODE, .n_frames = 3, .expected = "/src/a.c:5\nb.c:7\n??:?\n"},
 		{.query = CODE, .expected = "??:0\n"},
-		{.query = CODE, .options = {.basenames = true}, .n_frames = 1, .expected = "a.c:5\n"},
+		{.query = CODE, .options = {.paths = PATHS_BASE}, .n_frames = 1, .expected = "a.c:5\n"},
 		{.query = CODE,
 		 .options = {.names = FUNCTION_NAMES_LINKAGE},
 		 .n_frames = 2,
@@ -251,13 +251,13 @@ TEST(context)
 		const char *expected;
 	} lines[] = {
 		{5, 0, ""},
-		{0, 3, ""},
+		{0, 3, "1  : a\n2  : b\n3  : \"\\\"\tc\n"},
 		{5, 1, "5 >: e\n"},
 		{5, 2, "4  : d\n5 >: e\n"},
 		{5, 3, "4  : d\n5 >: e\n6  : f\n"},
-		{1, 3, "1 >: a\n2  : b\n3  : c\n"},
-		{2, 3, "1  : a\n2 >: b\n3  : c\n"},
-		{2, 4, "1  : a\n2 >: b\n3  : c\n4  : d\n"},
+		{1, 3, "1 >: a\n2  : b\n3  : \"\\\"\tc\n"},
+		{2, 3, "1  : a\n2 >: b\n3  : \"\\\"\tc\n"},
+		{2, 4, "1  : a\n2 >: b\n3  : \"\\\"\tc\n4  : d\n"},
 		{9, 3, "8  : h\n9 >: i\n10  : \\x1b\n"},
 		{10, 3, " 9  : i\n10 >: \\x1b\n11  : k\n"},
 		{12, 3, "11  : k\n12 >: l\n"},
@@ -268,7 +268,7 @@ TEST(context)
 	snprintf(path, sizeof(path), "%s/c", directory);
 	FILE *file = fopen(path, "we");
 	assert_non_null(file);
-	fputs("a\nb\nc\nd\ne\nf\ng\nh\ni\n\x1b\nk\nl", file);
+	fputs("a\nb\n\"\\\"\tc\r\nd\ne\nf\ng\nh\ni\n\x1b\nk\nl", file);
 	assert_int_equal(fclose(file), 0);
 	struct text_buf out = {0};
 	for (size_t i = 0; i < COUNT(lines); i++) {
@@ -278,10 +278,10 @@ TEST(context)
 	}
 	const struct symbolizer_options options = {.context = 3};
 	print_source(&out, options, (struct shown_frame){.dir = "", .base = path + 1, .line = 1});
-	assert_string_equal(out.v, "1 >: a\n2  : b\n3  : c\n");
+	assert_string_equal(out.v, "1 >: a\n2  : b\n3  : \"\\\"\tc\n");
 	text_reset(&out);
 	struct shown_frame there = {.dir = directory, .base = "c", .line = 5};
-	const struct symbolizer_options shown = {.style = ANSWER_GNU, .context = 1, .basenames = true};
+	const struct symbolizer_options shown = {.style = ANSWER_GNU, .context = 1, .paths = PATHS_BASE};
 	const struct symbol_query query = CODE;
 	struct symbol_answer whole = {.options = &shown, .query = &query, .module = &module};
 	whole.frames.v = &there;

@@ -38,7 +38,8 @@ static void describe(struct text_buf *out, const struct symbolizer_options *o)
 	text_str(out, names[o->names]);
 	number(out, " demangle=", o->demangle);
 	set(out, o->addresses, " addresses");
-	set(out, o->basenames, " basenames");
+	set(out, o->paths == PATHS_BASE, " basenames");
+	set(out, o->paths == PATHS_RELATIVE, " relative");
 	set(out, o->inlines, " inlines");
 	set(out, o->pretty, " pretty");
 	set(out, o->verbose, " verbose");
@@ -147,7 +148,8 @@ static const struct {
 	 "LLVM linkage demangle=4 inlines debug=/a debug=/b"},
 	{LLVM, "--debug-file-directory=a", "--debug-file-directory=: expected an absolute path, but got 'a'"},
 	{LLVM, "--color --color=x --no-debuginfod", "LLVM linkage demangle=4 inlines"},
-	{LLVM, "--dwp=x", "option '--dwp': not done: a DWARF package is found beside its program"},
+	{LLVM, "-s --relativenames", "LLVM linkage demangle=4 relative inlines"},
+	{LLVM, "--relativenames -s", "LLVM linkage demangle=4 basenames inlines"},
 	{LLVM, "--", "error: unknown argument '--'"},
 	{LLVM, "-x", "error: unknown argument '-x'"},
 	{LLVM, "--flag=1 -y", "error: unknown argument '--flag=1'\nerror: unknown argument '-y'"},

@@ -329,7 +329,8 @@ TEST(bounds_of_answers)
 	struct worker_fragment fragment = {.head = {WORKER_FRAGMENT, sizeof(fragment), 0}};
 	struct worker_detail detail = {.head = {WORKER_DETAIL, sizeof(detail), 0}, .has_frame = 1};
 	static const struct bound frame[] = {BOUND(worker_detail, has_start, 1),
-					     BOUND(worker_detail, more, 1)};
+					     BOUND(worker_detail, more, 1),
+					     BOUND(worker_detail, source_size, WORKER_PATH_MAX)};
 	static const struct bound paths[] = {BOUND(worker_detail, start_dir, 1),
 					     BOUND(worker_detail, start_base, 1)};
 	static const struct bound parts[] = {BOUND(worker_fragment, has_ada, 1),
