@@ -117,6 +117,7 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 	case FRAME_NAME:
 	case FRAME_MANGLED: *ret = frame->address; return true;
 	case FRAME_LINK: *ret = address_from_usual_base(frame->address, image->relative_end); return true;
+	case FRAME_FIXED: *ret = frame->address; return image->base;
 	case FRAME_RVA: return !__builtin_add_overflow(frame->address, image->base, ret);
 	case FRAME_FILE: return from_file(images, image, frame->address, ret);
 	case FRAME_BPF:

@@ -145,6 +145,7 @@ void log_line_record(struct text_buf *out, const struct resolved_line *line,
 static const char *space_of(const struct log_frame *frame)
 {
 	switch ((enum frame_space)frame->space) {
+	case FRAME_FIXED:
 	case FRAME_LINK: return "";
 	case FRAME_RVA: return "/rva";
 	case FRAME_FILE: return "/off";

@@ -119,20 +119,6 @@ static bool scan_address(const char *line, struct text_scan *s, uint64_t *ret)
 
 /* ---- Frames ---- */
 
-/*
- * Returns whether the address at @at, before @s, is of a frame whatever its value: after a number, a name or
- * an '@', or with nothing else in the line.
- */
-static bool is_of_frame(struct text_scan line, const char *at, struct text_scan s)
-{
-	struct text_scan before = scan_from(line.at, at);
-	struct log_frame frame;
-	scan_blanks(&before);
-	scan_blanks(&s);
-	return (before.at == at && s.at == s.end) || scan_lit(&before, "@ ") ||
-	       parse_number(scan_from(line.at, at), &frame) || is_named_pc(line.at, at);
-}
-
 static bool locate_address(const struct log_context *context, uint64_t address, struct log_frame *ret)
 {
 	const struct kernel_range *kernel = &context->kernel_range;
@@ -152,11 +138,9 @@ static bool locate_address(const struct log_context *context, uint64_t address, 
  * Returns whether an address without a placeholder can only be one of code: it is numbered, or called so, and
  * nothing follows it but the file, "in ./example" or "[node]".
  */
-static bool is_bare_frame(struct text_scan line, const char *from, struct text_scan after, uint64_t address)
+static bool is_bare_frame(struct text_scan line, const char *from, struct text_scan after)
 {
 	struct log_frame numbered;
-	if (address < BARE_ADDRESS_MIN)
-		return false;
 	if (is_named_pc(line.at, from))
 		return true;
 	if (!parse_number(scan_from(line.at, from), &numbered))
@@ -172,6 +156,37 @@ static bool is_bare_frame(struct text_scan line, const char *from, struct text_s
 	return !memchr(after.at, ' ', scan_left(&after));
 }
 
+/* Returns whether it is of a frame in a list, too, whatever its value: after an '@', or alone in the line. */
+static bool is_of_frame(struct text_scan line, const char *from, struct text_scan after)
+{
+	struct text_scan before = scan_from(line.at, from), rest = after;
+	scan_blanks(&before);
+	scan_blanks(&rest);
+	return (before.at == from && rest.at == rest.end) || scan_lit(&before, "@ ") ||
+	       is_bare_frame(line, from, after);
+}
+
+/*
+ * The module that follows at @s: " in ./example", " from ./example", " (in ./example)". It may be a program
+ * that cannot move.
+ */
+static bool scan_fixed(struct text_scan s, struct log_frame *ret)
+{
+	if (ret->shown >= FIXED_MAX ||
+	    (!scan_lit(&s, " in ") && !scan_lit(&s, " from ") && !scan_lit(&s, " (in ")))
+		return false;
+	const char *name = s.at;
+	while (s.at < s.end && is_module_name(*s.at))
+		s.at++;
+	if (s.at == name)
+		return false;
+	module_set_name(&ret->module, name, s.at);
+	ret->address = ret->shown;
+	ret->space = FRAME_FIXED;
+	ret->is_estimate = true;
+	return true;
+}
+
 static bool parse_address(const struct log_context *context, struct text_scan line, struct text_scan *s,
 			  struct log_frame *ret)
 {
@@ -183,12 +198,12 @@ static bool parse_address(const struct log_context *context, struct text_scan li
 	bool unnamed = find_placeholder(*s, &placeholder);
 	if (!locate_address(context, ret->shown, ret) &&
 	    !((unnamed || is_of_frame(line, from, *s)) && memory_map_find(context->fixed, ret->shown, ret))) {
-		ret->unmapped = true;
-		if (!unnamed && !is_bare_frame(line, from, *s, ret->shown))
+		if (!unnamed && (ret->shown < BARE_ADDRESS_MIN || !is_bare_frame(line, from, *s)))
 			return false;
+		ret->unmapped = !scan_fixed(unnamed ? scan_from(placeholder.end, line.end) : *s, ret);
 	}
 	ret->style = unnamed ? STYLE_COREDUMP : STYLE_PLAIN;
-	ret->may_be_number = !unnamed;
+	ret->may_be_number = !unnamed && ret->space != FRAME_FIXED;
 	ret->from = (uint32_t)((unnamed ? placeholder.at : s->at) - line.at);
 	ret->to = (uint32_t)((unnamed ? placeholder.end : s->at) - line.at);
 	set_kind(line, from, ret);

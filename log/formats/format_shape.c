@@ -16,9 +16,6 @@
 #include "log/maps/memory_map.h"
 #include "log/line/source_position.h"
 
-/* Programs that cannot move are linked below; those that can are loaded above it, or have no such address. */
-#define FIXED_MAX (UINT64_C(1) << 32)
-
 enum shape_number {
 	IS_OFFSET,  /* from the load address of the module */
 	IS_LINK,    /* a link-time address, as glibc counts */

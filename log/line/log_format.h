@@ -22,9 +22,13 @@ enum {
 	FRAME_NONE = UINT32_MAX,
 };
 
+/* Programs that cannot move are linked below; those that can are loaded above it, or have no such address. */
+#define FIXED_MAX (UINT64_C(1) << 32)
+
 /* What an address is relative to. */
 enum frame_space {
 	FRAME_LINK,    /* nothing: a link-time address */
+	FRAME_FIXED,   /* nothing, if the module cannot move; else it is in memory */
 	FRAME_RVA,     /* the load address of the module */
 	FRAME_FILE,    /* the beginning of the module's file */
 	FRAME_BPF,     /* FRAME_FILE where that is in a function, else FRAME_LINK */

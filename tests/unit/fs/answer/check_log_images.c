@@ -136,7 +136,7 @@ TEST(by_id)
 	assert_int_equal(found.base, 0x1000);
 	assert_true(found.has_ada);
 	assert_null(found.shown);
-	assert_null(found.root);
+	assert_null(found.roots[0]);
 	strcpy(module.id, "f"); /* the name is not asked for where there is an id */
 	assert_int_equal(ask_for(&module), -ENOENT);
 	strcpy(module.id, THIRD_ID);

@@ -42,12 +42,13 @@ static void describe_number(struct text_buf *out, const char *what, uint64_t val
 /* "{what the answer replaces} rva 10 exact #1 of module=id" */
 static void describe_frame(struct text_buf *out, const char *line, const struct log_frame *f)
 {
-	static const char *const spaces[] = {" link ", " rva ",  " file ", " bpf ",
-					     " perf ", " code ", " name ", " mangled "};
+	static const char *const spaces[] = {" link ", " fixed ", " rva ",  " file ",   " bpf ",
+					     " perf ", " code ",  " name ", " mangled "};
 	static const char *const kinds[] = {" exact", " return", " adjusted"};
-	static const char *const styles[] = {" apple",   " kernel",    " sanitizer", " threads", " summary",
-					     " android", " coredump",  " backtrace", " pc",      " symbol",
-					     " ips",     " stackwalk", " minidump",  " folded",  ""};
+	static const char *const styles[] = {" apple",     " kernel",   " sanitizer", " threads",
+					     " summary",   " android",  " coredump",  " backtrace",
+					     " pc",        " symbol",   " ips",       " members",
+					     " stackwalk", " minidump", " folded",    ""};
 	text_char(out, '{');
 	text_bytes(out, line + f->from, f->to - f->from);
 	text_char(out, '}');
