@@ -50,6 +50,7 @@
 #include "fs/gsymfs.h"
 #include "store/share/share.h"
 #include "work/sandbox/sandbox.h"
+#include "work/worker/child.h"
 
 enum exit_status {
 	STATUS_OK = 0,
@@ -85,6 +86,7 @@ static void free_resources(struct gsymfs *fs)
 		free(fs->roots[i].path);
 	free(fs->source_names);
 	free(fs->mountpoint);
+	child_forget_program();
 	free(fs->worker);
 	free(fs->debug_dirs);
 	if (fs->stop_fd >= 0)

@@ -170,6 +170,7 @@ static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 	if (!fs->worker)
 		return diag_set(diag, -ENOENT, "cannot find the gsym program '%s': set -o worker=PATH",
 				fs->options.worker ? fs->options.worker : "gsym");
+	child_keep_program(fs->worker);
 	const struct child_order order = {
 		.program = fs->worker,
 		.mode = "scan",

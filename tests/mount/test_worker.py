@@ -117,6 +117,21 @@ class WorkerTest(MountTest):
         links = {int(fd): os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)}
         self.assertEqual([link for fd, link in links.items() if fd > 2 and not link.startswith("socket:")], [], links)
 
+    def test_upgrade_under_a_mount(self):
+        """The daemon goes on with the worker that it began with, whatever is installed in its place."""
+        mine, other = os.path.join(self.dir, "gsym"), mount_harness.build_id(self.compile("other"))
+        shutil.copy(GSYM, mine)
+        daemon = self.mount("worker=" + mine)
+        daemon.wait_scanned()
+        self.assertTrue(self.converted(self.id))
+        os.rename(shutil.copy("/bin/true", mine + ".new"), mine)
+        os.kill(int(self.zygote(daemon)), signal.SIGKILL)  # as after as many conversions as one may fork
+        self.converted(other)
+        later = mount_harness.build_id(self.compile("later"))
+        wait_until(lambda: later in self.ids(), "a scan with a new worker")
+        self.assertTrue(self.converted(later))
+        self.assertNotIn("is not the gsym program", daemon.log())
+
     def test_workers_die_first(self):
         """Of this process and those it starts the kernel ends a worker where memory is short."""
         daemon = self.mount()

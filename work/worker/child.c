@@ -27,6 +27,32 @@ enum {
 
 extern char **environ;
 
+/* The kept program, and its path, which is borrowed. */
+static struct {
+	const char *path;
+	int fd;
+} own_program;
+
+void child_keep_program(const char *program)
+{
+	char begin[2] = "";
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	bool is_script = fd >= 0 && read(fd, begin, sizeof(begin)) == 2 && memcmp(begin, "#!", 2) == 0;
+	if (fd >= 0 && !is_script) {
+		own_program.fd = fd;
+		own_program.path = program;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+}
+
+void child_forget_program(void)
+{
+	if (own_program.path)
+		close(own_program.fd);
+	own_program.path = NULL;
+}
+
 /* Duplicates each descriptor to a high number, to be moved to its final number in the worker. */
 static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t n, int *copies)
 {
@@ -97,6 +123,22 @@ static char **child_environment(const struct child_order *order, char *more)
 	return ret;
 }
 
+/*
+ * The kept program is named by our number, since the descriptor is closed in the child; without /proc by its
+ * path.
+ */
+static int spawn_program(const struct child_order *order, const posix_spawn_file_actions_t *actions,
+			 const posix_spawnattr_t *attr, char *const *argv, char *const *environment,
+			 pid_t *ret)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), own_program.fd);
+	if (own_program.path && strcmp(own_program.path, order->program) == 0 &&
+	    posix_spawn(ret, path, actions, attr, argv, environment) == 0)
+		return 0;
+	return -posix_spawn(ret, order->program, actions, attr, argv, environment);
+}
+
 static int spawn(const struct child_order *order, const int *fds, size_t n, pid_t *ret)
 {
 	char bind_now[] = "LD_BIND_NOW=1";
@@ -121,7 +163,7 @@ static int spawn(const struct child_order *order, const int *fds, size_t n, pid_
 	if (!err && !environment)
 		err = -ENOMEM;
 	if (!err)
-		err = -posix_spawn(ret, order->program, &actions, &attr, argv, environment);
+		err = spawn_program(order, &actions, &attr, argv, environment, ret);
 	free(environment);
 	for (size_t i = 0; i < FDS_MAX; i++)
 		if (copies[i] >= 0)

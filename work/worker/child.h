@@ -35,6 +35,16 @@ struct child_order {
 };
 
 /*
+ * Keeps the file that is at @program now, a borrowed path: child_start() and child_spawn() run that for
+ * orders of this program, also when another version was installed meanwhile. Once, before threads. A script
+ * is not kept: it is read by its name.
+ */
+void child_keep_program(const char *program);
+
+/* Undoes it; after all threads have ended. */
+void child_forget_program(void);
+
+/*
  * Starts "PROGRAM worker MODE <our pid>" and waits until it is ready. 0; -ECHILD if the program cannot be run
  * or is not a worker of this version; -ECANCELED if the daemon shuts down. The worker inherits no descriptors
  * but standard input, output and error.
