@@ -162,7 +162,6 @@ static int filter_maps_read(const struct command *command, const struct filter_m
 struct filtering {
 	struct image_files images;
 	struct filter_options how;
-	struct option_list strip;
 	struct filter_maps maps;
 	size_t reported; /* of the entries of filter_unexplained() */
 	bool quiet;
@@ -186,10 +185,7 @@ static const struct option_row options[] = {
 	{0, "core", "FILE", "they are of the process with this core file",
 	 OPTION_LIST(filtering, maps.cores)},
 	OPTIONS_LOAD(filtering, maps.load),
-	{0, "strip-prefix", "DIR",
-	 "remove DIR from the beginning of paths; auto: the\ndirectory of all sources of an image, but "
-	 "those\nbelow /usr, as by default for kernels; none;\nmay be repeated",
-	 OPTION_LIST(filtering, strip)},
+	OPTION_STRIP_PREFIX(filtering, images.strip),
 	{0, "format", "log|json|stack",
 	 "output: the log, an object for each frame and for\nthe text between, or stacks for 'gsym stack'\n"
 	 "(default log)",
@@ -435,20 +431,6 @@ static int filter_log(struct filtering *f)
 	return err ? output_fail(err) : status;
 }
 
-/* "auto" is no directory. By default the kernel's are stripped from text, as decode_stacktrace.sh does. */
-static void take_auto(struct filtering *f)
-{
-	size_t n = 0;
-	f->images.strips = f->strip.n || f->how.output != FILTER_LOG ? STRIP_NONE : STRIP_KERNEL;
-	for (size_t i = 0; i < f->strip.n; i++) {
-		if (strcmp(f->strip.v[i], "auto") == 0)
-			f->images.strips = STRIP_ROOTS;
-		else if (strcmp(f->strip.v[i], "none") != 0)
-			f->strip.v[n++] = f->strip.v[i];
-	}
-	f->strip.n = n;
-}
-
 /* People read a terminal, and what is made for one. */
 static void take_color(struct filtering *f)
 {
@@ -465,9 +447,10 @@ static int run_filter(int argc, char **argv)
 	int status;
 	if (!options_parse(&command_filter, &argc, argv, &f, &status))
 		return status;
-	take_auto(&f);
-	f.how.strip = f.strip.v;
-	f.how.n_strip = f.strip.n;
+	/* The kernel's are stripped from text, as decode_stacktrace.sh does. */
+	path_strip_settle(&f.images.strip, f.how.output == FILTER_LOG ? STRIP_KERNEL : STRIP_NONE);
+	f.how.strip = f.images.strip.dirs.v;
+	f.how.n_strip = f.images.strip.dirs.n;
 	if (f.images.by_name && !f.images.options.mount)
 		return options_error(&command_filter, "option '--by-name': needs '--mount'");
 	if (f.style == STYLE_FOLDED_STACKS && f.how.output != FILTER_LOG)

@@ -33,6 +33,7 @@ enum early_answer {
 struct lookup_command {
 	struct object_options object;
 	struct load_options load;
+	struct path_strip strip;
 	const char *path; /* of all addresses; NULL: lines have one */
 	bool lines_have_files;
 	enum demangle_mode demangle; /* of the options */
@@ -97,6 +98,8 @@ static int find_details(struct lookup_command *lookup, uint64_t addr)
 		bool fits = detail->line == found->frames[i].line;
 		if (vec_push(&lookup->shown, fits ? *detail : none))
 			return -ENOMEM;
+		lookup->shown.v[i].start_dir =
+			path_strip_dir(&lookup->strip, lookup->file->roots, lookup->shown.v[i].start_dir);
 	}
 	lookup->render.details = lookup->shown.v;
 	return 0;
@@ -106,6 +109,7 @@ static int find_details(struct lookup_command *lookup, uint64_t addr)
 static int append_found(struct lookup_command *lookup, uint64_t given, uint64_t addr)
 {
 	int err = lookup->object.has_details ? find_details(lookup, addr) : 0;
+	path_strip_answer(&lookup->strip, lookup->file->roots, &lookup->answer);
 	return err ? err : render_answer(&lookup->out, given, &lookup->answer, &lookup->render);
 }
 
@@ -288,19 +292,30 @@ static void answer_early(void *user, const struct lookup_image *image)
 		lookup->out.failed = true; /* reported when more is written */
 }
 
+/* Determines the directories that paths of the file lose. False after an error message. */
+static bool find_roots(struct lookup_command *lookup, struct lookup_file *file)
+{
+	lookup->merged.roots = file->roots;
+	if (file->has_roots || lookup->strip.roots != STRIP_ROOTS)
+		return true;
+	file->has_roots = true;
+	return !source_roots_find(file->image.reader, file->roots) || !fail(file->path, -ENOMEM, NULL);
+}
+
 /* Opens the current file if it is pending. False after an error message. */
 static bool open_pending(struct lookup_command *lookup)
 {
 	struct lookup_file *file = lookup->file;
 	struct object_options how = lookup->object;
 	const struct convert_address asked = {.value = lookup->first.given};
-	bool is_moved = lookup->load.n || lookup->load.has_slide;
-	if (lookup->early != EARLY_NOT && !lookup->all_merged && !how.has_details && !is_moved)
+	bool waits = lookup->load.n || lookup->load.has_slide || path_strip_applies(&lookup->strip);
+	if (lookup->early != EARLY_NOT && !lookup->all_merged && !how.has_details && !waits)
 		how.asked = &asked;
 	how.early = answer_early;
 	how.user = lookup;
 	bool is_open = file->image.reader || (file->is_pending && lookup_file_convert(file, &how));
 	use_image(lookup, &file->image, file->names);
+	is_open = is_open && find_roots(lookup, file);
 	if (is_open && lookup->early == EARLY_DONE)
 		tell_why(lookup, lookup->first.given);
 	lookup->incomplete |= !is_open;
@@ -329,7 +344,7 @@ static int answer_queries(struct lookup_command *lookup)
 {
 	if (!open_for_lines(lookup) && lookup->path)
 		return -ECANCELED;
-	bool by_one = lookup->all_merged || lookup->object.has_details;
+	bool by_one = lookup->all_merged || lookup->object.has_details || path_strip_applies(&lookup->strip);
 	int err = by_one ? answer_each(lookup) : answer_batch(lookup);
 	lookup->queries.n = 0;
 	return err;
@@ -565,6 +580,7 @@ static const struct option_row options[] = {
 	 OPTION_PARSED(lookup_command, merged, add_filter)},
 	OPTIONS_IMAGE(lookup_command, object),
 	OPTIONS_LOAD(lookup_command, load),
+	OPTION_STRIP_PREFIX(lookup_command, strip),
 	OPTION_VERBOSE(lookup_command, verbose),
 	OPTIONS_END,
 };
@@ -651,6 +667,8 @@ static int run_lookup(int argc, char **argv)
 		if (status == STATUS_OK && lookup.object.mount)
 			status = image_mount_check(lookup.object.mount);
 		lookup.tells_why = tells_reasons(lookup.verbose);
+		path_strip_settle(&lookup.strip, STRIP_NONE);
+		lookup.merged.strip = &lookup.strip;
 		if (status == STATUS_OK)
 			status = answer_all(&lookup, argv + 2, lookup.path ? argc - 2 : 0);
 	}

@@ -347,6 +347,11 @@ static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 		err = tell_why(s, &s->entries.v[i], frame->address - (frame->kind == PC_RETURN));
 	if (err)
 		return err;
+	struct image_file *image = &s->images.list.v[s->entries.v[i].image];
+	err = images_find_roots(&s->images, image);
+	if (err)
+		return err;
+	path_strip_answer(&s->images.strip, image->roots, &s->answer);
 	for (size_t k = 0; frame->kind == PC_RETURN && k < s->answer.n_frames; k++)
 		s->answer.frames[k].offset++;
 	err = render_answer(&s->record, s->entries.v[i].address, &s->answer, &s->render);
@@ -451,6 +456,7 @@ static const struct option_row options[] = {
 	OPTION_FORMAT(stacks, render.format),
 	OPTION_APPROXIMATE(stacks, near),
 	OPTIONS_LOAD(stacks, load),
+	OPTION_STRIP_PREFIX(stacks, images.strip),
 	OPTION_MARK_MERGED(stacks, render.mark_merged),
 	OPTIONS_DEMANGLE(stacks, render.demangle),
 	OPTION_VERBOSE(stacks, verbose),
@@ -464,6 +470,7 @@ static int run_stack(int argc, char **argv)
 	if (!options_parse(&command_stack, &argc, argv, &s, &status))
 		return status;
 	s.tells_why = tells_reasons(s.verbose);
+	path_strip_settle(&s.images.strip, STRIP_NONE);
 	const char *fault = load_options_fault(&s.load, (size_t)argc - 1);
 	if (fault)
 		return options_error(&command_stack, "%s", fault);

@@ -486,11 +486,9 @@ bool images_lack_kernel(const struct image_files *images)
 	return !has;
 }
 
-/* Its files are read once. 0 or -ENOMEM. */
-static int find_roots(struct image_files *images, const struct image_file *found)
+int images_find_roots(struct image_files *images, struct image_file *file)
 {
-	struct image_file *file = &images->list.v[found - images->list.v];
-	if (file->has_roots)
+	if (file->has_roots || images->strip.roots == STRIP_NONE)
 		return 0;
 	file->has_roots = true;
 	return source_roots_find(file->reader, file->roots);
@@ -515,8 +513,9 @@ static int index_shown(struct image_files *images, const struct image_file *foun
 static int fill_image(struct image_files *images, const struct image_file *file,
 		      const struct filter_module *module, struct filter_image *ret)
 {
-	bool strips = images->strips == STRIP_ROOTS || (images->strips == STRIP_KERNEL && module->is_kernel);
-	int err = strips ? find_roots(images, file) : 0;
+	bool strips = images->strip.roots == STRIP_ROOTS ||
+		      (images->strip.roots == STRIP_KERNEL && module->is_kernel);
+	int err = strips ? images_find_roots(images, &images->list.v[file - images->list.v]) : 0;
 	if (!err && module->needs_shown)
 		err = index_shown(images, file);
 	*ret = (struct filter_image){.reader = file->reader,

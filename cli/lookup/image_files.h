@@ -13,9 +13,6 @@
 #include "gsym/base/vec.h"
 #include "log/engine/filter.h"
 
-/* Of which images the directories of source files are determined. */
-enum strip { STRIP_KERNEL, STRIP_NONE, STRIP_ROOTS };
-
 struct image_file {
 	const struct gsym_reader *reader; /* that of @object */
 	struct lookup_image object;       /* what is open; if it is converted, it owns @map, too */
@@ -38,8 +35,8 @@ struct asked_module {
 
 struct image_files {
 	struct object_options options;
-	enum strip strips; /* the directories that paths lose; zero: those of kernels */
-	bool by_name;      /* find images there by file name, too, if the log has no id */
+	struct path_strip strip;
+	bool by_name; /* find images there by file name, too, if the log has no id */
 	VEC(struct image_file) list;
 	size_t n_given; /* the first of them are operands, the rest are of the mount */
 	VEC(struct asked_module) asked;
@@ -72,6 +69,9 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 
 /* Returns whether no file is named like the kernel: the only one stands in for it. */
 bool images_lack_kernel(const struct image_files *images);
+
+/* Determines the roots of an image, if they are wanted; once. 0 or -ENOMEM. */
+int images_find_roots(struct image_files *images, struct image_file *file);
 
 /* The functions of struct filter_images, with @user a struct image_files. */
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret);

@@ -13,6 +13,8 @@ static void file_free(struct lookup_file *file)
 	batch_free(file->batch);
 	demangle_cache_free(file->names);
 	lookup_image_close(&file->image);
+	for (size_t i = 0; i < SOURCE_ROOTS; i++)
+		free(file->roots[i]);
 	free(file->path);
 	free(file->name);
 	free(file);

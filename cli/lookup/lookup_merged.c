@@ -111,6 +111,7 @@ static int show_function(void *user, const struct function_info *record, struct 
 	pass->shown++;
 	if (as_llvm)
 		text_lit(&m->shown, "   ");
+	path_strip_answer(m->strip, m->roots, &m->answer);
 	err = render_answer(&m->shown, pass->addr, &m->answer, pass->options);
 	if (!err && as_llvm) {
 		err = show_callees(pass, record, diag);

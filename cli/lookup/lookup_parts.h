@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include "cli/lookup/image_open.h"
+#include "cli/lookup/source_roots.h"
 #include "cli/lookup/tell_reason.h"
 #include "gsym/base/vec.h"
 #include "gsym/render/batch/batch.h"
@@ -22,7 +23,9 @@ struct lookup_file {
 	struct batch *batch;          /* see lookup_file_batch() */
 	struct demangle_cache *names;
 	struct told_reasons told;
-	bool is_pending; /* no GSYM: lookup_file_convert() opens it */
+	char *roots[SOURCE_ROOTS]; /* of its source files; NULL: none, or not wanted */
+	bool has_roots;            /* they were looked for */
+	bool is_pending;           /* no GSYM: lookup_file_convert() opens it */
 	struct gsym_diag diag;
 };
 
@@ -51,6 +54,8 @@ struct batch *lookup_file_batch(struct lookup_file *file);
 /* ---- Every function merged at an address, and its callees: lookup_merged.c ---- */
 
 struct merged_lookup {
+	const struct path_strip *strip; /* what paths lose; borrowed, as the next */
+	char *const *roots;             /* of the file */
 	VEC(regex_t *) filters;
 	struct gsym_decoder *decoder; /* for call sites */
 	struct gsym_answer answer;

@@ -86,3 +86,51 @@ int source_roots_find(const struct gsym_reader *reader, char *ret[static SOURCE_
 	}
 	return 0;
 }
+
+void path_strip_settle(struct path_strip *strip, enum strip otherwise)
+{
+	struct option_list *dirs = &strip->dirs;
+	size_t n = 0;
+	strip->roots = dirs->n ? STRIP_NONE : otherwise;
+	for (size_t i = 0; i < dirs->n; i++) {
+		if (strcmp(dirs->v[i], "auto") == 0)
+			strip->roots = STRIP_ROOTS;
+		else if (strcmp(dirs->v[i], "none") != 0)
+			dirs->v[n++] = dirs->v[i];
+	}
+	dirs->n = n;
+}
+
+bool path_strip_applies(const struct path_strip *strip)
+{
+	return strip->dirs.n || strip->roots == STRIP_ROOTS;
+}
+
+/* NULL if @dir is not in @root. */
+static const char *below(const char *root, const char *dir)
+{
+	size_t size = strlen(root);
+	while (size && root[size - 1] == '/')
+		size--;
+	if (strncmp(dir, root, size) != 0 || (dir[size] && dir[size] != '/'))
+		return NULL;
+	return dir + size + (dir[size] == '/');
+}
+
+const char *path_strip_dir(const struct path_strip *strip, char *const roots[static SOURCE_ROOTS],
+			   const char *dir)
+{
+	const char *rest = NULL;
+	for (size_t i = 0; i < strip->dirs.n && !rest; i++)
+		rest = below(strip->dirs.v[i], dir);
+	for (size_t i = 0; i < SOURCE_ROOTS && !rest; i++)
+		rest = roots[i] ? below(roots[i], dir) : NULL;
+	return rest ? rest : dir;
+}
+
+void path_strip_answer(const struct path_strip *strip, char *const roots[static SOURCE_ROOTS],
+		       struct gsym_answer *answer)
+{
+	for (size_t i = 0; i < answer->n_frames; i++)
+		answer->frames[i].dir = path_strip_dir(strip, roots, answer->frames[i].dir);
+}

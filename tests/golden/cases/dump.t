@@ -175,3 +175,31 @@ gsym lookup: option '--base': invalid value '='; allowed is ADDRESS or NAME=ADDR
 $ gsym stack --base=0x7f0000001000 --format=atos plain.gsym < loaded | cut -c2-
 0  main (in plain.gsym) (main.cc:10)
 
+# What paths lose.
+$ for o in --strip-prefix=/src --strip-prefix=/src/app/ --strip-prefix=/sr --strip-prefix=none; do gsym lookup $o plain.gsym 0x1000; echo 0x1000 | gsym lookup $o --format=tsv plain.gsym | cut -f5; echo 0x1000 | gsym stack $o plain.gsym | cut -c2-; gsym lookup $o --merged-functions --format=json plain.gsym 0x1000 | grep -o '"FileName":"[^"]*"'; done
+main at app/main.cc:10
+app/main.cc
+0  main at app/main.cc:10
+
+"FileName":"app/main.cc"
+main at main.cc:10
+main.cc
+0  main at main.cc:10
+
+"FileName":"main.cc"
+main at /src/app/main.cc:10
+/src/app/main.cc
+0  main at /src/app/main.cc:10
+
+"FileName":"/src/app/main.cc"
+main at /src/app/main.cc:10
+/src/app/main.cc
+0  main at /src/app/main.cc:10
+
+"FileName":"/src/app/main.cc"
+$ gsym lookup --strip-prefix=auto plain.gsym 0x1000; echo 0x1000 plain.gsym | gsym lookup --strip-prefix=auto --addresses-from-stdin; echo 0x1000 | gsym stack --strip-prefix=auto plain.gsym | cut -c2-
+main at main.cc:10
+main at main.cc:10
+
+0  main at main.cc:10
+

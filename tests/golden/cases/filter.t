@@ -708,6 +708,10 @@ Options:
                               module NAME was; may be repeated
       --slide=NUMBER          the only FILE was loaded at its link-time
                               address and NUMBER
+      --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
+                              directory of all sources of an image, but those
+                              below /usr, as filter does for kernels by default;
+                              none; may be repeated
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust, D and OCaml (auto,
@@ -746,8 +750,8 @@ Options:
                               address and NUMBER
       --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
                               directory of all sources of an image, but those
-                              below /usr, as by default for kernels; none;
-                              may be repeated
+                              below /usr, as filter does for kernels by default;
+                              none; may be repeated
       --format=log|json|stack output: the log, an object for each frame and for
                               the text between, or stacks for 'gsym stack'
                               (default log)

@@ -58,6 +58,10 @@ Options:
                               module NAME was; may be repeated
       --slide=NUMBER          the only FILE was loaded at its link-time
                               address and NUMBER
+      --strip-prefix=DIR      remove DIR from the beginning of paths; auto: the
+                              directory of all sources of an image, but those
+                              below /usr, as filter does for kernels by default;
+                              none; may be repeated
       --verbose               say on standard error why an answer is unknown, as
                               is done on a terminal
   -h, --help                  print this help
