@@ -104,7 +104,7 @@ class Program:
         return [(name, *place.split()[0].rsplit(":", 1)) for name, place in zip(lines[::2], lines[1::2])]
 
     def filter(self, log, *options):
-        return peers.run([self.gsym, "filter", *options, self.file], stdin=log)
+        return peers.run([self.gsym, "filter", "--strip-prefix=none", *options, self.file], stdin=log)
 
     def check(self, what, head, before, after, tail):
         """@before(number) is a frame's line, @after(number, function, path, line, inlined) what it becomes for each function."""
@@ -191,7 +191,7 @@ def unnamed(p, directory):
         shutil.copy(p.file, files[name])
 
     def told(log, *names):
-        return peers.run([p.gsym, "filter", *(files[name] for name in names)], stdin=log)
+        return peers.run([p.gsym, "filter", "--strip-prefix=none", *(files[name] for name in names)], stdin=log)
 
     other = peers.run([p.gsym, "convert", "--quiet", "-o", files["again/my-example.gsym"], make_other(directory)])
     expect("another build", other, "")
