@@ -171,7 +171,7 @@ def check_zsh():
     syntax("zsh", "zsh/_gsym", "zsh/_gsymfs", "zsh/_gsym-addr2line")
     check_operands("zsh", zsh, directories=False)
     expect("zsh: gsym store", zsh(names.name, ("gsym", "store", "")), STORE_ACTIONS)
-    expect("zsh: gsym stack --format=", zsh(names.name, ("gsym", "stack", "--format=")), ["text", "tsv", "json"])
+    expect("zsh: gsym stack --format=", zsh(names.name, ("gsym", "stack", "--format=")), ["text", "tsv", "json", "atos", "gsymutil"])
     check_option_files("zsh", lambda directory, words: zsh(directory, words) | ({"apps"} if words[2] == "--debug-file=" else set()))
 
 
@@ -190,7 +190,7 @@ def check_bash():
     expect("gsym convert --progress=", bash("gsym", "convert", "--progress", "="), ["auto", "always", "never"])
     expect("gsym store", bash("gsym", "store", ""), STORE_ACTIONS)
     expect("gsym store p", bash("gsym", "store", "p"), ["put", "prune"])
-    expect("gsym stack --format=", bash("gsym", "stack", "--format", "="), ["text", "tsv", "json"])
+    expect("gsym stack --format=", bash("gsym", "stack", "--format", "="), ["text", "tsv", "json", "atos", "gsymutil"])
     expect("gsym lookup --format=t", bash("gsym", "lookup", "--format", "=", "t"), ["text", "tsv"])
     if not shutil.which("gsymfs", path=environment["PATH"]):
         return
@@ -219,7 +219,7 @@ def check_fish():
     expect("fish: gsym lookup --format=t", fish("gsym lookup --format=t"), ["--format=text", "--format=tsv"],
            exactly=False)
     expect("fish: gsym store p", fish("gsym store p"), ["put", "prune"], exactly=False)
-    expect("fish: gsym stack --format=", fish("gsym stack --format="), ["--format=text", "--format=tsv", "--format=json"])
+    expect("fish: gsym stack --format=", fish("gsym stack --format="), ["--format=text", "--format=tsv", "--format=json", "--format=atos", "--format=gsymutil"])
     if shutil.which("gsymfs", path=environment["PATH"]):
         expect("fish: gsymfs --", fish("gsymfs --"), ["--help", "--version"], exactly=False)
         expect("fish: gsymfs --unknown=", fish("gsymfs --unknown="), ["--unknown=enoent", "--unknown=print"])
