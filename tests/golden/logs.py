@@ -280,7 +280,7 @@ def markup(p, directory):
 def follows(p):
     """A line that is no frame comes out at once, a stack when nothing follows for a moment."""
     line = f"#0 {p.id} {p.stack[0]:#x}\n"
-    with subprocess.Popen([p.gsym, "filter", p.file], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+    with subprocess.Popen([p.gsym, "filter", "--strip-prefix=none", p.file], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         for text in ("hello\n", line):
             running.stdin.write(text.encode())
             running.stdin.flush()
@@ -351,7 +351,7 @@ class Unwound:
         return " (inlined by) ".join(f"{name} at {place.split()[0]}" for name, place in zip(lines[::2], lines[1::2]))
 
     def filter(self, log, *options):
-        return peers.run([self.gsym, "filter", "--quiet", *options, self.file], stdin=log)
+        return peers.run([self.gsym, "filter", "--strip-prefix=none", "--quiet", *options, self.file], stdin=log)
 
     def check(self, what, log, address_of, *options):
         """The functions' frames in the log are those three, with what addr2line says of @address_of(line, number of the frame)."""
@@ -422,7 +422,7 @@ def waiting(p):
             if core.exists():
                 p.check(f"{what} and a core file", log, address, f"--core={core}")
                 for option in (f"--core={core}", f"--pid={process.pid}"):
-                    expect(f"{what} and {option[2:6]} of another build", peers.run([p.gsym, "filter", option, other], stdin=log), log)
+                    expect(f"{what} and {option[2:6]} of another build", peers.run([p.gsym, "filter", "--strip-prefix=none", option, other], stdin=log), log)
             else:
                 print("SKIP: no core file")
             expect(f"{what} and nothing", p.filter(log), log)
@@ -444,7 +444,7 @@ def segfaults(p, directory):
                                   ("a segmentation fault of older kernels", f"{start:x}+{extent:x}", True),
                                   ("a segmentation fault in another mapping", f"{start:x}+{extent + page:x}", False)):
         log = f"x[1]: segfault at 0 ip {ip:016x} sp 0000000000000000 error 4 in named[{place}] likely on CPU 0\n"
-        got = peers.run([p.gsym, "filter", "--quiet", p.named], stdin=log, env=dict(os.environ, XDG_CACHE_HOME=str(directory / "cache")))
+        got = peers.run([p.gsym, "filter", "--strip-prefix=none", "--quiet", p.named], stdin=log, env=dict(os.environ, XDG_CACHE_HOME=str(directory / "cache")))
         text = f"] {p.text(work)} likely"
         expect(what, got, log.replace("] likely", text) if expected else log)
 
@@ -480,7 +480,7 @@ def profiled(gsym, directory):
         if recorded.returncode or not lines:
             print(f"SKIP: perf cannot record: {recorded.stderr.strip()[:200]}")
             return
-        got = peers.run([gsym, "filter", "--quiet", named], stdin=log, env=environment)
+        got = peers.run([gsym, "filter", "--strip-prefix=none", "--quiet", named], stdin=log, env=environment)
         found = {tuple(line.split(" ", 1)[1].split(" (/")[0] for line in stack.splitlines() if "profiled.cc:" in line)
                  for stack in re.sub("\t +", "", got).split("\n\n")}
         stacks = {tuple(re.sub(":[0-9]+$", "", frame) for frame in stack) for stack in found}
