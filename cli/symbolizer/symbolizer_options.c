@@ -181,7 +181,7 @@ const struct option_row symbolizer_rows[] = {
 	{0, "filter-markup", NULL, "not done: use gsym filter", NOT_DONE, .groups = LLVM},
 	{0, "disable-gsym", NULL, "take no NAME.gsym beside a file or in DIR",
 	 OPTION_FLAG(symbolizer_options, no_gsym_file), .groups = LLVM},
-	{0, "dia", NULL, "not done: for Windows only", NOT_DONE, .groups = LLVM},
+	{0, "dia", NULL, "no effect: for Windows only", OPTION_IGNORED, .groups = LLVM},
 	{0, "cache", "DIR", "directory of converted files (default: that of gsymfs)",
 	 OPTION_STRING(symbolizer_options, cache), .groups = ALL},
 	{'h', "help", NULL, "print this help", .groups = ALL},
@@ -211,8 +211,8 @@ static void print_version(const struct symbolizer_options *options)
 	if (options->dialect == DIALECT_BINUTILS)
 		printf("GNU addr2line (gsym %s) 2.40\n", GSYMFS_VERSION);
 	else
-		printf("%s\ngsym %s, with the options and the output of LLVM version 22\n", name_of(options),
-		       GSYMFS_VERSION);
+		printf("%s\ngsym %s, with the options and the output of LLVM version 22.1.8\n",
+		       name_of(options), GSYMFS_VERSION);
 }
 
 static void print_help(const struct symbolizer_options *options)
@@ -225,7 +225,8 @@ static void print_help(const struct symbolizer_options *options)
 		       options->program);
 	printf("Prints the functions, files and lines of addresses; without an operand, of those on\n"
 	       "standard input, one a line. Files are converted once; the results are kept in the cache of\n"
-	       "gsymfs.\n\nOptions:\n  @FILE                           read options from FILE\n");
+	       "gsymfs.\n\n%s:\n  @FILE                           read options from FILE\n",
+	       options->dialect == DIALECT_BINUTILS ? "Options" : "OPTIONS");
 	for (const struct option_row *row = symbolizer_rows; row->name; row++)
 		if (row->groups & options->dialect)
 			option_print(stdout, row, &look);
@@ -358,7 +359,7 @@ enum symbolizer_parse symbolizer_options_parse(size_t argc, char **argv, struct 
 	ret->operands = argv;
 	ret->n_operands = words.n_operands;
 	if (ret->object && ret->build_id) {
-		say(stderr, "%s: error: cannot specify both --build-id and --obj", ret->program);
+		say(stderr, "error: cannot specify both --build-id and --obj");
 		return SYMBOLIZER_ERROR;
 	}
 	ret->debug_dirs[ret->n_debug_dirs] = DEBUG_DIR_DEFAULT;
