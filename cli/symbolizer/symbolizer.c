@@ -113,8 +113,10 @@ static int answer_line(struct symbolizer *symbolizer, const char *line, size_t s
 	else if (!symbolizer->answer.error && symbolizer->tells_why)
 		tell_why(symbolizer);
 	print_answer(symbolizer);
-	if (symbolizer->answer.module) /* LLVM tells an error once a file */
-		symbolizer->answer.module->has_told_err = true;
+	struct symbol_module *module = symbolizer->answer.module;
+	/* LLVM tells an error once a file, but for each line that there is none of an id. */
+	if (module && !module->by_id)
+		module->has_told_err = true;
 	return output_drain(&symbolizer->out);
 }
 

@@ -297,6 +297,8 @@ class Symbolizer(unittest.TestCase):
                          '{"Address":"0x0","Error":{"Message":"No such file or directory"},"ModuleName":"nope"}\n'
                          '{"Address":"0x1","ModuleName":"nope","Symbol":[]}\n{"Loc":[],"ModuleName":"nope","SymName":"foo"}\n'
                          '{"Address":"0x0","Data":{"Name":"","Size":"0x0","Start":"0x0"},"ModuleName":"nope"}\n')
+        self.llvm("--build-id=abad", "0", "1")
+        self.assertEqual(self.err, "llvm-symbolizer: error: 'ABAD': could not find build ID\n" * 2)
 
     def test_missing_pdb(self):
         """A program for Windows whose PDB is not there, and that has no DWARF, is an error, which names the PDB."""
