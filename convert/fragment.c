@@ -23,7 +23,6 @@
 #include "convert/finish/finalize.h"
 #include "convert/object/object_file.h"
 #include "convert/object/source_format.h"
-#include "gsym/base/invariant.h"
 #include "gsym/write/writer.h"
 
 #include <elf.h>

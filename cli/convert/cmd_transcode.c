@@ -4,8 +4,6 @@
 #include "cli/command/message.h"
 #include "cli/command/out_file.h"
 
-#include <string.h>
-
 enum byte_order {
 	ORDER_AS_INPUT,
 	ORDER_LITTLE,

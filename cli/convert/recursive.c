@@ -20,7 +20,6 @@
 #include "gsym/base/parallel.h"
 #include "gsym/base/vec.h"
 #include "gsym/codec/header.h"
-#include "gsym/gsym.h"
 
 struct recursive_child {
 	pid_t pid;

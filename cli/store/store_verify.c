@@ -6,7 +6,6 @@
 
 #include "cli/command/message.h"
 #include "cli/store/store_command.h"
-#include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 
 struct store_verification {

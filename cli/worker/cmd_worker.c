@@ -25,7 +25,6 @@
 #include "work/types/memory_limit.h"
 #include "work/worker/fork_loop.h"
 #include "work/worker/worker.h"
-#include "gsym/base/diag.h"
 #include "gsym/base/sanitizer.h"
 #include "store/transfer/store_child.h"
 #include "cli/worker/debuginfod_client.h"

@@ -3,7 +3,6 @@
  */
 #include "convert/codeview/codeview.h"
 
-#include "convert/codeview/cv_format.h"
 #include "convert/codeview/cv_parts.h"
 #include "convert/record/name_match.h"
 #include "convert/record/radix.h"

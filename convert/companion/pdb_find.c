@@ -10,9 +10,7 @@
 #include "convert/companion/debug_files.h"
 
 #include "convert/object/object_open.h"
-#include "convert/object/pdb/pdb.h"
 #include "convert/object/pe/pe.h"
-#include "gsym/base/diag.h"
 
 #include <errno.h>
 #include <stdio.h>

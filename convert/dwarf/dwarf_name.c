@@ -8,8 +8,6 @@
  */
 #include "convert/dwarf/dwarf_name.h"
 
-#include "gsym/base/search.h"
-
 #include <libdwarf/dwarf.h>
 #include <string.h>
 

@@ -6,9 +6,7 @@
 #include "fs/answer/answer.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "gsym/base/diag.h"
 #include "gsym/read/lookup.h"
 #include "gsym/render/namesakes.h"
 #include "gsym/render/render.h"

@@ -4,7 +4,6 @@
 
 #include "fs/images/fragments.h"
 #include "work/cache/context.h"
-#include "gsym/read/lookup.h"
 
 /* A fragment, and the batch that answers from it once it was needed. */
 struct early_part {

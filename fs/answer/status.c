@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "gsym/base/escape.h"
 #include "fs/answer/notes_show.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"

@@ -1,6 +1,5 @@
 #include "fs/convert/fragment_queue.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 

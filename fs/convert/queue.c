@@ -16,7 +16,6 @@
 #include "fs/images/image_release.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
-#include "gsym/base/invariant.h"
 
 enum {
 	/*

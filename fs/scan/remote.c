@@ -12,7 +12,6 @@
 #include "work/run/identifier.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/scan/index.h"
 #include "fs/scan/sweep.h"
 
 enum {

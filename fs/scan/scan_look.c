@@ -8,13 +8,11 @@
 #include "fs/scan/scan_look.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "work/os/beneath.h"
-#include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/scan/recheck.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "fs/scan/index.h"
-#include "work/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"

@@ -18,13 +18,9 @@
 #include "gsym/base/path.h"
 #include "fs/call/call.h"
 #include "work/cache/image_id.h"
-#include "fs/sys/metrics.h"
-#include "work/run/neighbour.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/image_release.h"
 #include "fs/scan/dir_walk.h"
-#include "fs/scan/recheck.h"
 #include "fs/scan/titles.h"
 #include "work/run/identifier.h"
 

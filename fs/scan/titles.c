@@ -6,7 +6,6 @@
 #include "work/types/packed_name.h"
 #include "work/types/valid_name.h"
 #include "gsym/base/ascii.h"
-#include "gsym/base/vec.h"
 
 enum { DIGITS_MIN = 16 /* of an id; shorter names may be words */ };
 

@@ -1,7 +1,6 @@
 #define FUSE_USE_VERSION 312
 #include "fs/sys/fuse_threads.h"
 
-#include <errno.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
 #include <stdbool.h>

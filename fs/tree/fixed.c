@@ -22,8 +22,6 @@
 
 #include "fs/answer/draft.h"
 #include "fs/answer/images_table.h"
-#include "fs/answer/log_file.h"
-#include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/revision.h"
 #include "fs/images/inode_numbers.h"

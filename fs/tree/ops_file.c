@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "fs/answer/answer.h"
-#include "fs/answer/batch_file.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/revision.h"
 #include "fs/tree/fixed.h"

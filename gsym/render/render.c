@@ -1,7 +1,5 @@
 #include "gsym/render/render.h"
 
-#include "gsym/base/invariant.h"
-
 #define OUTPUT_FORMAT_ROW(id, name) [RENDER_##id] = &output_##name,
 static const struct output_format *const formats[] = {OUTPUT_FORMATS(OUTPUT_FORMAT_ROW)};
 

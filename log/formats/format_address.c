@@ -14,8 +14,6 @@
  */
 #include "log/maps/memory_map.h"
 
-#include <errno.h>
-
 #include "log/line/source_position.h"
 
 enum {

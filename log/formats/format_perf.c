@@ -10,7 +10,6 @@
  * where modules are. Code that was made at run time has no module, and stays.
  */
 #include "log/maps/memory_map.h"
-#include "log/line/source_position.h"
 
 enum {
 	ADDRESS_DIGITS_MIN = 1,

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <signal.h>
 #include <sys/eventfd.h>

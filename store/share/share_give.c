@@ -17,7 +17,6 @@
 #include "work/run/inputs.h"
 #include "store/share/share.h"
 #include "store/share/share_inputs.h"
-#include "gsym/base/diag.h"
 #include "gsym/base/fault.h"
 
 enum {

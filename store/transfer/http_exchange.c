@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "work/os/monotonic.h"
-#include "gsym/base/diag.h"
 #include "gsym/base/escape.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"

@@ -3,7 +3,6 @@
  */
 #include "work/cache/failure_record.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "work/cache/cache_dir.h"
 #include "work/cache/cache_entry.h"

@@ -6,7 +6,6 @@
 #include "work/os/acl.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/xattr.h>
 

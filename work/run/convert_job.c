@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -11,7 +10,6 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/fault.h"
 #include "gsym/base/file_io.h"
-#include "gsym/base/vec.h"
 #include "work/cache/notes.h"
 #include "work/cache/publish.h"
 #include "work/os/beneath.h"

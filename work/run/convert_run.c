@@ -27,7 +27,6 @@
 #include "work/run/run_slots.h"
 #include "work/run/zygote.h"
 #include "work/os/retry.h"
-#include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
 
 enum { READING_PER_CENT = 95 /* share of the progress; the rest is writing */ };

@@ -1,7 +1,6 @@
 #include "work/run/identifier.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

@@ -8,7 +8,6 @@
 #include "gsym/base/invariant.h"
 #include "work/cache/image_id.h"
 #include "work/cache/notes.h"
-#include "work/cache/publish.h"
 #include "work/run/inputs.h"
 #include "work/run/zygote.h"
 #include "work/types/packed_name.h"

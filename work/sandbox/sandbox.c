@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "work/sandbox/sandbox_parts.h"
-#include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
 

@@ -11,7 +11,6 @@
 
 #include "work/types/convert_types.h"
 #include "work/types/go_id.h"
-#include "work/types/image_identity.h"
 #include "work/types/valid_name.h"
 
 /* Size of a message of @type; 0 for an unknown type. */

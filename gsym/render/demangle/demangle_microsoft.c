@@ -7,7 +7,6 @@
  * follows these in the mangled name, the scopes around, is left out as well: "?f@?$A@H@ns@@YAXXZ" is
  * A<...>::f. So are those around what is local to a function.
  */
-#include "gsym/render/demangle/demangle.h"
 #include "gsym/render/demangle/demangle_parts.h"
 
 #include "gsym/base/vec.h"
