@@ -37,7 +37,7 @@ static int elf_error(void)
 static int by_address(const void *a, const void *b)
 {
 	const GElf_Phdr *x = a, *y = b;
-	return x->p_vaddr < y->p_vaddr ? -1 : x->p_vaddr > y->p_vaddr;
+	return COMPARE(x->p_vaddr, y->p_vaddr);
 }
 
 static int read_segments(struct core *core, size_t n)

@@ -222,7 +222,7 @@ static void remove_object(struct prune *p, struct stored_file *file)
 static int compare_use(const void *a, const void *b)
 {
 	int64_t x = ((const struct stored_file *)a)->used, y = ((const struct stored_file *)b)->used;
-	return (x > y) - (x < y);
+	return COMPARE(x, y);
 }
 
 static void remove_unused(struct prune *p)

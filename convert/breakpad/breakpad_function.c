@@ -55,7 +55,7 @@ const struct warnings *breakpad_reader_warnings(const struct breakpad_reader *r)
 static int compare_meaning(const void *a, const void *b)
 {
 	const struct breakpad_meaning *x = a, *y = b;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return COMPARE(x->number, y->number);
 }
 
 bool breakpad_number(const struct breakpad_numbers *n, uint64_t number, uint64_t *ret)
@@ -230,13 +230,8 @@ static int take_body(struct breakpad_reader *r, const struct breakpad_function *
 static int compare_lines(const void *a, const void *b)
 {
 	const struct body_line *x = a, *y = b;
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	if (x->hi != y->hi)
-		return x->hi < y->hi ? -1 : 1;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	int c = COMPARE(x->lo, y->lo) ?: COMPARE(x->hi, y->hi);
+	return c ?: COMPARE(x->file, y->file) ?: COMPARE(x->line, y->line);
 }
 
 static int push_row(struct breakpad_reader *r, uint32_t off, uint32_t file, uint32_t line)

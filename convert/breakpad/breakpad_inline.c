@@ -39,11 +39,7 @@ static void drop(struct breakpad_tree *t, uint32_t node, enum warning kind, stru
 static int compare_range(const void *a, const void *b)
 {
 	const struct breakpad_range *x = a, *y = b;
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	return x->hi < y->hi ? -1 : x->hi > y->hi;
+	return COMPARE(x->lo, y->lo) ?: COMPARE(x->node, y->node) ?: COMPARE(x->hi, y->hi);
 }
 
 /* Ascending and disjoint: of two calls on one level that claim the same code, the first keeps it. Returns the
@@ -108,9 +104,7 @@ static int compare_depth(const void *a, const void *b, void *user)
 	const struct breakpad_tree *t = user;
 	const struct breakpad_range *x = a, *y = b;
 	uint32_t dx = t->nodes.v[x->node].depth, dy = t->nodes.v[y->node].depth;
-	if (dx != dy)
-		return dx < dy ? -1 : 1;
-	return compare_range(a, b);
+	return COMPARE(dx, dy) ?: compare_range(a, b);
 }
 
 /* ---- The nodes of one level ---- */
@@ -121,11 +115,7 @@ static int compare_owner(const void *a, const void *b, void *user)
 	const struct breakpad_tree *t = user;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct breakpad_range *x = &t->kept.v[i], *y = &t->kept.v[k];
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	if (x->next != y->next)
-		return x->next < y->next ? -1 : 1;
-	return i < k ? -1 : i > k;
+	return COMPARE(x->node, y->node) ?: COMPARE(x->next, y->next) ?: COMPARE(i, k);
 }
 
 /* Whether the pieces of some record from @first on lie in different nodes. */
@@ -314,9 +304,7 @@ static int compare_place(const void *a, const void *b, void *user)
 	const struct breakpad_node *x = &t->nodes.v[*(const uint32_t *)a],
 				   *y = &t->nodes.v[*(const uint32_t *)b];
 	uint32_t lx = t->kept.v[x->first].lo, ly = t->kept.v[y->first].lo;
-	if (lx != ly)
-		return lx < ly ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return COMPARE(lx, ly) ?: COMPARE(x->first, y->first);
 }
 
 /*

@@ -52,11 +52,8 @@ static int compare_sized(const void *a, const void *b, void *user)
 	const struct breakpad_function *v = user;
 	const struct keyed *x = a, *y = b;
 	const struct breakpad_function *fx = &v[x->index], *fy = &v[y->index];
-	if (fx->size != fy->size)
-		return fx->size < fy->size ? -1 : 1;
-	if (fx->body_size != fy->body_size)
-		return fx->body_size > fy->body_size ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	int c = COMPARE(fx->size, fy->size) ?: COMPARE(fy->body_size, fx->body_size);
+	return c ?: COMPARE(x->index, y->index);
 }
 
 /* Moves the sized functions of order[first, end), which begin at one address, to the front: how many. */

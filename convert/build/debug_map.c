@@ -96,7 +96,7 @@ typedef VEC(struct move) move_vec;
 static int compare_move(const void *a, const void *b)
 {
 	const struct move *x = a, *y = b;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return COMPARE(x->from, y->from);
 }
 
 /* The moves of all functions of @object that the binary has, by address in the object. */

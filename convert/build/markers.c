@@ -135,7 +135,7 @@ static int compare_bounds(const void *a, const void *b)
 {
 	const struct bound *x = a, *y = b;
 	int c = compare_counterparts(x, y);
-	return c ? c : x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
+	return c ?: COMPARE(x->symbol, y->symbol);
 }
 
 /* ---- Pairs ---- */

@@ -189,9 +189,7 @@ static int sweep_labels(struct symbol_sweep *s, size_t first, size_t end)
 static int compare_symbol(const void *a, const void *b)
 {
 	const struct code_symbol *x = a, *y = b;
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return COMPARE(x->end, y->end) ?: COMPARE(x->order, y->order);
 }
 
 static int sweep(struct symbol_sweep *s)

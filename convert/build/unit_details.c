@@ -16,9 +16,7 @@
 static int compare_piece(const void *a, const void *b)
 {
 	const struct code_piece *x = a, *y = b;
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	return x->of < y->of ? -1 : x->of > y->of;
+	return COMPARE(x->lo, y->lo) ?: COMPARE(x->of, y->of);
 }
 
 void code_pieces_sort(code_piece_vec *pieces)

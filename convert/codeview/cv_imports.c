@@ -38,13 +38,13 @@ static int compare_name(const void *a, const void *b)
 {
 	const struct module_name *x = a, *y = b;
 	int c = compare_path(x->name, y->name);
-	return c ? c : x->index < y->index ? -1 : x->index > y->index;
+	return c ?: COMPARE(x->index, y->index);
 }
 
 static int compare_export(const void *a, const void *b)
 {
 	const struct cv_export *x = a, *y = b;
-	return x->local < y->local ? -1 : x->local > y->local;
+	return COMPARE(x->local, y->local);
 }
 
 /* The module whose name is at @off of the strings; NULL: none, or the name exceeds the budget. */

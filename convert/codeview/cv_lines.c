@@ -158,9 +158,7 @@ static int read_lines(struct cv_lines *l, struct cursor c)
 static int compare_place(const void *a, const void *b)
 {
 	const struct cv_contribution *x = a, *y = b;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return COMPARE(x->place, y->place) ?: COMPARE(x->first, y->first);
 }
 
 /* ---- Inlined functions ---- */

@@ -246,7 +246,7 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 static int compare_code(const void *a, const void *b)
 {
 	uint64_t x = ((const struct abbrev *)a)->code, y = ((const struct abbrev *)b)->code;
-	return x < y ? -1 : x > y;
+	return COMPARE(x, y);
 }
 
 static bool is_template_parameter(uint16_t tag)

@@ -226,9 +226,7 @@ struct numbered_row {
 static int compare_row(const void *a, const void *b)
 {
 	const struct numbered_row *x = a, *y = b;
-	if (x->row.addr != y->row.addr)
-		return x->row.addr < y->row.addr ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return COMPARE(x->row.addr, y->row.addr) ?: COMPARE(x->number, y->number);
 }
 
 /* Sorts the rows from @first on by address; those of one address keep their order. */
@@ -407,9 +405,7 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 static int compare_seq(const void *a, const void *b)
 {
 	const struct line_seq *x = a, *y = b;
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return COMPARE(x->lo, y->lo) ?: COMPARE(x->first, y->first);
 }
 
 static void sort_sequences(struct line_table *table)

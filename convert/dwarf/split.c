@@ -302,9 +302,7 @@ struct split_id {
 static int compare_ids(const void *a, const void *b)
 {
 	const struct split_id *x = a, *y = b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->header < y->header ? -1 : x->header > y->header;
+	return COMPARE(x->id, y->id) ?: COMPARE(x->header, y->header);
 }
 
 /* Lists the ids of all units. Version 4 has them in the unit entries (DW_AT_GNU_dwo_id) instead of the

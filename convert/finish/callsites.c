@@ -263,7 +263,7 @@ static int compare_records(const void *a, const void *b, void *user)
 	const struct listed_place *places = user;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uintptr_t rx = (uintptr_t)places[x].record, ry = (uintptr_t)places[y].record;
-	return rx != ry ? (rx < ry ? -1 : 1) : x < y ? -1 : x > y;
+	return COMPARE(rx, ry) ?: COMPARE(x, y);
 }
 
 int callsites_apply(const struct callsites_file *file, struct listed_place *places, record_vec *records,

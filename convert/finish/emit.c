@@ -125,9 +125,7 @@ struct file_use {
 static int compare_uses(const void *a, const void *b)
 {
 	const struct file_use *x = a, *y = b;
-	if (x->n != y->n)
-		return x->n > y->n ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return COMPARE(y->n, x->n) ?: COMPARE(x->file, y->file);
 }
 
 /* Gives the used strings their offsets, and space in the writer's table. */

@@ -30,13 +30,8 @@
 /* Ascending by number of inlined calls, then rows, then call sites. */
 static int compare_richness(const struct func_record *x, const struct func_record *y)
 {
-	if (x->n_inlines != y->n_inlines)
-		return x->n_inlines < y->n_inlines ? -1 : 1;
-	if (x->n_rows != y->n_rows)
-		return x->n_rows < y->n_rows ? -1 : 1;
-	if (x->n_callsites != y->n_callsites)
-		return x->n_callsites < y->n_callsites ? -1 : 1;
-	return 0;
+	int c = COMPARE(x->n_inlines, y->n_inlines) ?: COMPARE(x->n_rows, y->n_rows);
+	return c ?: COMPARE(x->n_callsites, y->n_callsites);
 }
 
 /* llvm-gsymutil's last criterion, between records with the same number of rows. */
@@ -44,7 +39,7 @@ static int compare_rows(const struct func_record *x, const struct func_record *y
 {
 	for (uint32_t i = 0; i < x->n_rows; i++)
 		if (x->rows[i].off != y->rows[i].off)
-			return x->rows[i].off < y->rows[i].off ? -1 : 1;
+			return COMPARE(x->rows[i].off, y->rows[i].off);
 	return 0;
 }
 
@@ -59,12 +54,10 @@ static int compare_keyed(const void *a, const void *b, void *user)
 	const struct sort_context *context = user;
 	const struct keyed *x = a, *y = b;
 	const struct func_record *rx = &context->records[x->index], *ry = &context->records[y->index];
-	if (rx->end != ry->end)
-		return rx->end < ry->end ? -1 : 1;
-	int c = compare_richness(rx, ry);
+	int c = COMPARE(rx->end, ry->end) ?: compare_richness(rx, ry);
 	if (!c && context->by_rows)
 		c = compare_rows(rx, ry);
-	return c ? c : x->index < y->index ? -1 : x->index > y->index;
+	return c ?: COMPARE(x->index, y->index);
 }
 
 /* By start, end and richness; stable. */

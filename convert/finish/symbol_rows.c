@@ -29,9 +29,7 @@ int symbol_rows_take(record_vec *records, record_vec *offers)
 
 static int compare_range(const struct func_record *x, const struct func_record *y)
 {
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return COMPARE(x->start, y->start) ?: COMPARE(x->end, y->end);
 }
 
 /* By range, then first row, then unit order, which is their order in memory. */
@@ -39,10 +37,7 @@ static int compare_offers(const void *a, const void *b)
 {
 	const struct func_record *x = *(const struct func_record *const *)a,
 				 *y = *(const struct func_record *const *)b;
-	int c = compare_range(x, y);
-	if (!c && x->rows[0].off != y->rows[0].off)
-		c = x->rows[0].off < y->rows[0].off ? -1 : 1;
-	return c ? c : x < y ? -1 : x > y;
+	return compare_range(x, y) ?: COMPARE(x->rows[0].off, y->rows[0].off) ?: COMPARE(x, y);
 }
 
 static int compare_found(const void *key, const void *offer)

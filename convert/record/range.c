@@ -6,7 +6,7 @@
 int range_compare(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
-	return x->lo < y->lo ? -1 : x->lo > y->lo;
+	return COMPARE(x->lo, y->lo);
 }
 
 void ranges_sort(struct range *v, size_t n)

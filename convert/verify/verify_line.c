@@ -118,9 +118,7 @@ static int read_row(struct verify_lines *lines, struct dw *dw, Dwarf_Line line, 
 static int by_low(const void *a, const void *b)
 {
 	const struct verify_sequence *x = a, *y = b;
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->first < y->first ? -1 : 1;
+	return COMPARE(x->low, y->low) ?: COMPARE(x->first, y->first);
 }
 
 static int read_rows(struct verify_lines *lines, struct dw *dw, Dwarf_Line_Context context)

@@ -169,7 +169,7 @@ static int add_section(struct verify_object *object, struct object_section *sect
 static int by_address(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
+	return COMPARE(x->addr, y->addr);
 }
 
 static int read_symbols(struct verify_object *object)

@@ -106,9 +106,7 @@ struct owner_files {
 static int compare_owners(const void *a, const void *b)
 {
 	const struct kept_file *x = a, *y = b;
-	if (x->owner != y->owner)
-		return x->owner < y->owner ? -1 : 1;
-	return x->used < y->used ? -1 : x->used > y->used;
+	return COMPARE(x->owner, y->owner) ?: COMPARE(x->used, y->used);
 }
 
 static void list_kept(const struct images *images, kept_vec *ret) REQUIRES(&images->lock)

@@ -299,7 +299,7 @@ static int by_order(const void *a, const void *b)
 {
 	const struct file_record *x = *(const struct file_record *const *)a;
 	const struct file_record *y = *(const struct file_record *const *)b;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return COMPARE(x->order, y->order);
 }
 
 /*

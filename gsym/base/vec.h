@@ -1,5 +1,5 @@
 /*
- * vec.h - growable arrays and the cleanup idioms used everywhere.
+ * vec.h - growable arrays, what sorts them, and the cleanup idioms used everywhere.
  *
  * A vector is declared as VEC(type); all sizes are checked, growth doubles, and a failed growth leaves the
  * vector as it was. Zero-initialised is empty.
@@ -70,6 +70,9 @@ static inline int vec_first_(void **v, size_t *cap, size_t more, size_t elem)
 	} while (0)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* As qsort() wants it: which of two numbers or pointers comes first. "?:" joins several keys. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 

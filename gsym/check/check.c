@@ -62,7 +62,7 @@ static uint64_t offset_of(const struct format_check *c, const void *at)
 static int compare_extents(const void *a, const void *b)
 {
 	const struct extent *x = a, *y = b;
-	return x->off != y->off ? (x->off < y->off ? -1 : 1) : (x->end > y->end) - (x->end < y->end);
+	return COMPARE(x->off, y->off) ?: COMPARE(x->end, y->end);
 }
 
 static bool are_zero(const struct format_check *c, uint64_t from, uint64_t to)

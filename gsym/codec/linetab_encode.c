@@ -79,7 +79,7 @@ static size_t list_near(const struct near_counts *c, struct tally *out)
 static int compare_tally(const void *a, const void *b)
 {
 	int64_t x = ((const struct tally *)a)->delta, y = ((const struct tally *)b)->delta;
-	return x < y ? -1 : x > y;
+	return COMPARE(x, y);
 }
 
 /* Sorts @v and joins equal deltas; gives the new number. */

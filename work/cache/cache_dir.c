@@ -268,11 +268,7 @@ struct cache_sum cache_dir_clean(int dir, const struct log *log)
 static int by_owner(const void *a, const void *b)
 {
 	const struct cached *x = a, *y = b;
-	if (x->owner != y->owner)
-		return x->owner < y->owner ? -1 : 1;
-	if (x->used != y->used)
-		return x->used < y->used ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return COMPARE(x->owner, y->owner) ?: COMPARE(x->used, y->used) ?: strcmp(x->name, y->name);
 }
 
 /* Fills @vec with the files that may be evicted, and returns the sum of all files of the cache. */

@@ -226,9 +226,7 @@ static int search_ranges(const struct block_search *s)
 static int compare_rva(const void *a, const void *b)
 {
 	const struct pdb_piece *x = a, *y = b;
-	if (x->rva != y->rva)
-		return x->rva < y->rva ? -1 : 1;
-	return (x->off > y->off) - (x->off < y->off);
+	return COMPARE(x->rva, y->rva) ?: COMPARE(x->off, y->off);
 }
 
 int pdb_omap_place(const struct pdb *pdb, uint32_t rva, uint32_t size, pdb_pieces *ret)

@@ -22,9 +22,7 @@ enum {
 static int compare_piece(const void *a, const void *b)
 {
 	const struct pe_piece *x = a, *y = b;
-	if (x->rva != y->rva)
-		return x->rva < y->rva ? -1 : 1;
-	return x->bytes.data < y->bytes.data ? -1 : x->bytes.data > y->bytes.data;
+	return COMPARE(x->rva, y->rva) ?: COMPARE(x->bytes.data, y->bytes.data);
 }
 
 /* ---- Headers ---- */

@@ -44,9 +44,7 @@ static int add_list(const struct object_file *object, uint32_t names, uint32_t s
 static int compare_import(const void *a, const void *b)
 {
 	const struct pe_import *x = a, *y = b;
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return COMPARE(x->slot, y->slot) ?: COMPARE(x->name, y->name);
 }
 
 int pe_list_imports(const struct object_file *object, pe_imports *ret)

@@ -66,9 +66,7 @@ static uint32_t function_of(const struct object_file *object, struct unwind_entr
 static int compare_range(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	return x->hi < y->hi ? -1 : x->hi > y->hi;
+	return COMPARE(x->lo, y->lo) ?: COMPARE(x->hi, y->hi);
 }
 
 int pe_list_functions(const struct object_file *object, range_vec *ret, struct damaged_entries *damaged)
