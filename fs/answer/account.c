@@ -34,11 +34,7 @@ static uint64_t hash_of(uid_t uid)
 
 static struct account *find(const struct accounts *accounts, uid_t uid) REQUIRES(&accounts->lock)
 {
-	uint64_t hash = hash_of(uid);
-	for (struct table_link *l = table_first(&accounts->by_uid, hash); l; l = table_next(l, hash))
-		if (TABLE_ENTRY(l, struct account)->uid == uid)
-			return TABLE_ENTRY(l, struct account);
-	return NULL;
+	return TABLE_FIND(struct account, account, &accounts->by_uid, hash_of(uid), account->uid == uid);
 }
 
 static struct account *add(struct accounts *accounts, uid_t uid) REQUIRES(&accounts->lock)

@@ -66,13 +66,8 @@ static uint64_t hash_of(const struct revision *rev, unsigned part)
 static struct job *find(const struct background *background, const struct revision *rev, unsigned part)
 	REQUIRES(&background->images->lock)
 {
-	uint64_t hash = hash_of(rev, part);
-	for (struct table_link *l = table_first(&background->all, hash); l; l = table_next(l, hash)) {
-		struct job *job = TABLE_ENTRY(l, struct job);
-		if (job->rev == rev && job->part == part)
-			return job;
-	}
-	return NULL;
+	return TABLE_FIND(struct job, job, &background->all, hash_of(rev, part),
+			  job->rev == rev && job->part == part);
 }
 
 static struct job *add(struct background *background, const struct call *call)
@@ -228,8 +223,8 @@ void background_stop(struct background *background, struct list *woken)
 	mutex_assert_held(&background->images->lock);
 	background->stopping = true;
 	pthread_cond_broadcast(&background->wake);
-	for (struct table_link *l = NULL; (l = table_after(&background->all, l));)
-		calls_wake_all(&TABLE_ENTRY(l, struct job)->waiters, woken);
+	TABLE_EACH(struct job, job, &background->all)
+		calls_wake_all(&job->waiters, woken);
 }
 
 void background_join(struct background *background)

@@ -146,29 +146,21 @@ void calls_wake_all(struct list *parked, struct list *woken)
 
 void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 {
-	for (struct list *at = parked->next, *next; at != parked; at = next) {
-		next = at->next;
-		struct call *call = LIST_ENTRY(at, struct call);
+	LIST_EACH(struct call, call, parked)
 		if (strcmp(call->wait.id, id) == 0)
 			call_wake(call, woken);
-	}
 }
 
 void calls_wake_requested(struct list *parked, uint64_t number, struct list *woken)
 {
-	for (struct list *at = parked->next, *next; at != parked; at = next) {
-		next = at->next;
-		struct call *call = LIST_ENTRY(at, struct call);
+	LIST_EACH(struct call, call, parked)
 		if (call->scan_request == number)
 			call_wake(call, woken);
-	}
 }
 
 void calls_wake_asked(struct list *parked, bool all, struct list *woken)
 {
-	for (struct list *at = parked->next, *next; at != parked; at = next) {
-		next = at->next;
-		struct call *call = LIST_ENTRY(at, struct call);
+	LIST_EACH(struct call, call, parked) {
 		bool asked = call->early == EARLY_ASKED;
 		if (asked)
 			call->early = EARLY_OVER;

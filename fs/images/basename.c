@@ -11,13 +11,8 @@ enum { FEW_MEMBERS = 4 };
 
 struct basename *images_find_basename(const struct images *images, const char *name)
 {
-	uint64_t hash = XXH3_64bits(name, strlen(name));
-	for (struct table_link *l = table_first(&images->by_basename, hash); l; l = table_next(l, hash)) {
-		struct basename *b = TABLE_ENTRY(l, struct basename);
-		if (strcmp(b->name, name) == 0)
-			return b;
-	}
-	return NULL;
+	return TABLE_FIND(struct basename, b, &images->by_basename, XXH3_64bits(name, strlen(name)),
+			  strcmp(b->name, name) == 0);
 }
 
 static uint64_t member_hash(const struct basename *name, const struct image *image)
@@ -40,13 +35,8 @@ static struct name_member *find_any_member(const struct images *images, const st
 {
 	if (!name->hashed)
 		return find_among_few(name, image);
-	uint64_t hash = member_hash(name, image);
-	for (struct table_link *l = table_first(&images->by_member, hash); l; l = table_next(l, hash)) {
-		struct name_member *m = TABLE_ENTRY(l, struct name_member);
-		if (m->basename == name && m->image == image)
-			return m;
-	}
-	return NULL;
+	return TABLE_FIND(struct name_member, m, &images->by_member, member_hash(name, image),
+			  m->basename == name && m->image == image);
 }
 
 struct name_member *images_find_member(const struct images *images, const struct basename *name,

@@ -624,10 +624,8 @@ void images_scanned(struct images *images, uint32_t pass, const struct scan_repo
 void images_looked(struct images *images, struct list *woken)
 {
 	mutex_lock(&images->lock);
-	for (struct list *at = images->scan_waiters.next, *next; at != &images->scan_waiters; at = next) {
-		struct call *call = LIST_ENTRY(at, struct call);
+	LIST_EACH(struct call, call, &images->scan_waiters) {
 		const struct revision *rev = call->wait.revision;
-		next = at->next;
 		if (rev && rev->stale && image_is_there(rev->image))
 			call_wake(call, woken);
 	}

@@ -29,11 +29,9 @@ static void drop(struct images *images, struct kept_fragment *fragment, struct l
 static struct kept_fragment *oldest(const struct images *images, const struct revision *rev)
 	REQUIRES(&images->lock)
 {
-	for (struct list *at = images->fragments.next; at != &images->fragments; at = at->next) {
-		struct kept_fragment *fragment = LIST_ENTRY(at, struct kept_fragment);
+	LIST_EACH(struct kept_fragment, fragment, &images->fragments)
 		if (!rev || fragment->rev == rev)
 			return fragment;
-	}
 	return NULL;
 }
 
@@ -102,11 +100,9 @@ struct revision *fragments_oldest(const struct images *images,
 				  bool (*wanted)(const void *user, const struct revision *rev),
 				  const void *user)
 {
-	for (struct list *at = images->fragments.next; at != &images->fragments; at = at->next) {
-		struct kept_fragment *fragment = LIST_ENTRY(at, struct kept_fragment);
+	LIST_EACH(struct kept_fragment, fragment, &images->fragments)
 		if (wanted(user, fragment->rev))
 			return fragment->rev;
-	}
 	return NULL;
 }
 

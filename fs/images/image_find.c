@@ -19,13 +19,8 @@ enum {
 
 struct image *images_find(const struct images *images, const char *id)
 {
-	uint64_t hash = XXH3_64bits(id, strlen(id));
-	for (struct table_link *l = table_first(&images->by_id, hash); l; l = table_next(l, hash)) {
-		struct image *image = TABLE_ENTRY(l, struct image);
-		if (strcmp(image->id, id) == 0)
-			return image;
-	}
-	return NULL;
+	return TABLE_FIND(struct image, image, &images->by_id, XXH3_64bits(id, strlen(id)),
+			  strcmp(image->id, id) == 0);
 }
 
 static int by_id(const void *a, const void *b)

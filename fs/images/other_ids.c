@@ -64,10 +64,8 @@ static bool has_other(const struct image *image, const char *id)
 
 void images_free_other(struct images *images)
 {
-	for (struct table_link *at = table_after(&images->by_other_id, NULL), *next; at; at = next) {
-		next = table_after(&images->by_other_id, at);
-		free(TABLE_ENTRY(at, struct other_id));
-	}
+	TABLE_EACH(struct other_id, entry, &images->by_other_id)
+		free(entry);
 	table_deinit(&images->by_other_id);
 	images->has_other_ids = false;
 }
@@ -96,10 +94,7 @@ void images_note_source(struct images *images, struct image *image, const struct
 static struct other_id *find_entry(const struct images *images, const struct image *image, uint64_t hash)
 	REQUIRES(&images->lock)
 {
-	struct table_link *at = table_first(&images->by_other_id, hash);
-	while (at && TABLE_ENTRY(at, struct other_id)->image != image)
-		at = table_next(at, hash);
-	return at ? TABLE_ENTRY(at, struct other_id) : NULL;
+	return TABLE_FIND(struct other_id, entry, &images->by_other_id, hash, entry->image == image);
 }
 
 void images_drop_source(struct images *images, const struct image *image, const struct source *source)

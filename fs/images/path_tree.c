@@ -50,13 +50,8 @@ const struct path_file *path_tree_file(const struct path_tree *tree, uint32_t nu
 
 static struct path_dir *find_dir(const struct path_tree *tree, uint32_t parent, const char *name)
 {
-	uint64_t hash = hash_of(tree, parent, name);
-	for (struct table_link *l = table_first(&tree->by_dir, hash); l; l = table_next(l, hash)) {
-		struct path_dir *dir = TABLE_ENTRY(l, struct path_dir);
-		if (dir->parent == parent && strcmp(dir->name, name) == 0)
-			return dir;
-	}
-	return NULL;
+	return TABLE_FIND(struct path_dir, dir, &tree->by_dir, hash_of(tree, parent, name),
+			  dir->parent == parent && strcmp(dir->name, name) == 0);
 }
 
 const struct path_dir *path_tree_find_dir(const struct path_tree *tree, uint32_t parent, const char *name)
@@ -72,13 +67,8 @@ const struct path_dir *path_tree_find_any_dir(const struct path_tree *tree, uint
 
 static struct path_file *find_file(const struct path_tree *tree, uint32_t dir, const char *name)
 {
-	uint64_t hash = hash_of(tree, dir, name);
-	for (struct table_link *l = table_first(&tree->by_file, hash); l; l = table_next(l, hash)) {
-		struct path_file *file = TABLE_ENTRY(l, struct path_file);
-		if (file->dir == dir && strcmp(file->name, name) == 0)
-			return file;
-	}
-	return NULL;
+	return TABLE_FIND(struct path_file, file, &tree->by_file, hash_of(tree, dir, name),
+			  file->dir == dir && strcmp(file->name, name) == 0);
 }
 
 const struct path_file *path_tree_find(const struct path_tree *tree, uint32_t dir, const char *name)

@@ -78,11 +78,9 @@ struct hash_job *hash_lane_take(struct hash_lane *lane)
 static struct hash_job *take_smallest(struct hash_lane *lane) REQUIRES(&lane->lock)
 {
 	struct hash_job *least = NULL;
-	for (struct list *at = lane->jobs.next; at != &lane->jobs; at = at->next) {
-		struct hash_job *job = LIST_ENTRY(at, struct hash_job);
+	LIST_EACH(struct hash_job, job, &lane->jobs)
 		if (!least || job->to_hash < least->to_hash)
 			least = job;
-	}
 	list_remove(&least->link);
 	return least;
 }

@@ -85,13 +85,8 @@ static uint64_t key_hash(uint64_t dev, uint64_t ino)
 
 struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t ino)
 {
-	uint64_t hash = key_hash(dev, ino);
-	for (struct table_link *l = table_first(&index->files, hash); l; l = table_next(l, hash)) {
-		struct file_record *r = TABLE_ENTRY(l, struct file_record);
-		if (r->key.dev == dev && r->key.ino == ino)
-			return r;
-	}
-	return NULL;
+	return TABLE_FIND(struct file_record, r, &index->files, key_hash(dev, ino),
+			  r->key.dev == dev && r->key.ino == ino);
 }
 
 static struct file_record *add_record(struct index *index, const struct file_key *key)
@@ -132,12 +127,10 @@ void index_remove(struct index *index, uint64_t dev, uint64_t ino)
 bool index_sweep(struct index *index, uint32_t pass)
 {
 	bool any = false;
-	for (struct table_link *at = table_after(&index->files, NULL), *next; at; at = next) {
-		struct file_record *r = TABLE_ENTRY(at, struct file_record);
-		next = table_after(&index->files, at);
+	TABLE_EACH(struct file_record, r, &index->files) {
 		if (r->pass == pass)
 			continue;
-		table_remove(&index->files, at);
+		table_remove(&index->files, &r->table);
 		record_free(r);
 		any = true;
 	}
@@ -147,17 +140,15 @@ bool index_sweep(struct index *index, uint32_t pass)
 size_t index_count_images(const struct index *index)
 {
 	size_t n = 0;
-	for (struct table_link *at = NULL; (at = table_after(&index->files, at));)
-		n += TABLE_ENTRY(at, struct file_record)->n_images;
+	TABLE_EACH(struct file_record, r, &index->files)
+		n += r->n_images;
 	return n;
 }
 
 void index_deinit(struct index *index)
 {
-	for (struct table_link *at = table_after(&index->files, NULL), *next; at; at = next) {
-		next = table_after(&index->files, at);
-		record_free(TABLE_ENTRY(at, struct file_record));
-	}
+	TABLE_EACH(struct file_record, r, &index->files)
+		record_free(r);
 	table_deinit(&index->files);
 }
 
@@ -310,9 +301,9 @@ static int list_records(const struct index *index, unsigned root, record_vec *re
 {
 	if (vec_reserve(ret, index->files.n))
 		return -ENOMEM;
-	for (struct table_link *at = NULL; (at = table_after(&index->files, at));)
-		if (TABLE_ENTRY(at, struct file_record)->root == root)
-			ret->v[ret->n++] = TABLE_ENTRY(at, struct file_record);
+	TABLE_EACH(struct file_record, r, &index->files)
+		if (r->root == root)
+			ret->v[ret->n++] = r;
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_order);
 	return 0;
@@ -504,13 +495,11 @@ void index_merge(struct index *index, struct index *part, unsigned root)
 {
 	bool empty = !index->files.n;
 	table_reserve(&index->files, index->files.n + part->files.n);
-	for (struct table_link *at = table_after(&part->files, NULL), *next; at; at = next) {
-		struct file_record *r = TABLE_ENTRY(at, struct file_record);
-		next = table_after(&part->files, at);
+	TABLE_EACH(struct file_record, r, &part->files) {
 		r->root = (uint8_t)root;
-		table_remove(&part->files, at);
+		table_remove(&part->files, &r->table);
 		if ((!empty && index_find(index, r->key.dev, r->key.ino)) ||
-		    table_add(&index->files, at, at->hash))
+		    table_add(&index->files, &r->table, r->table.hash))
 			record_free(r);
 	}
 	index_deinit(part);

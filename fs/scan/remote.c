@@ -82,11 +82,9 @@ static bool is_whole(const char *id)
 
 static struct remote_job *find_job(struct remote *r, const char *id) REQUIRES(&r->images->lock)
 {
-	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
-		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+	LIST_EACH(struct remote_job, job, &r->jobs)
 		if (strcmp(job->id, id) == 0)
 			return job;
-	}
 	return NULL;
 }
 
@@ -104,11 +102,9 @@ static void wake_found(void *finder, const char *id, struct list *woken)
 {
 	struct remote *r = finder;
 	mutex_assert_held(&r->images->lock);
-	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
-		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+	LIST_EACH(struct remote_job, job, &r->jobs)
 		if (id ? strcmp(job->id, id) == 0 : is_in_source(r, job->id))
 			calls_wake_all(&job->waiters, woken);
-	}
 }
 
 void remote_init(struct remote *r)
@@ -129,20 +125,17 @@ static void free_job(struct remote *r, struct remote_job *job) REQUIRES(&r->imag
 /* Their calls were interrupted before a thread began with them. */
 static void drop_abandoned_jobs(struct remote *r) REQUIRES(&r->images->lock)
 {
-	for (struct list *at = r->jobs.next, *next; at != &r->jobs; at = next) {
-		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
-		next = at->next;
+	LIST_EACH(struct remote_job, job, &r->jobs)
 		if (!job->running && list_empty(&job->waiters))
 			free_job(r, job);
-	}
 }
 
 /* One user may have half of what the others leave, so that the next one finds room. */
 static bool has_room(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
 {
 	size_t own = 0;
-	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next)
-		own += LIST_ENTRY(at, struct remote_job)->uid == uid;
+	LIST_EACH(struct remote_job, job, &r->jobs)
+		own += job->uid == uid;
 	return own < (REMOTE_JOBS_MAX - (r->n_jobs - own)) / 2;
 }
 
@@ -165,8 +158,7 @@ static struct remote_job *add_job(struct remote *r, const struct call *call) REQ
 static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
 {
 	unsigned n = 0;
-	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
-		const struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+	LIST_EACH(struct remote_job, job, &r->jobs) {
 		if (!job->running)
 			break;
 		n += job->uid == uid;
@@ -372,11 +364,9 @@ static struct remote_job *next_job(struct remote *r) REQUIRES(&r->images->lock)
 {
 	drop_abandoned_jobs(r);
 	for (unsigned most = 1; most <= REMOTE_PER_USER; most++) {
-		for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
-			struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		LIST_EACH(struct remote_job, job, &r->jobs)
 			if (!job->running && take_share(r, job, most))
 				return job;
-		}
 	}
 	return NULL;
 }
@@ -433,8 +423,8 @@ void remote_stop(struct remote *r, struct list *woken)
 {
 	r->stopping = true;
 	pthread_cond_broadcast(&r->wake);
-	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next)
-		calls_wake_all(&LIST_ENTRY(at, struct remote_job)->waiters, woken);
+	LIST_EACH(struct remote_job, job, &r->jobs)
+		calls_wake_all(&job->waiters, woken);
 }
 
 void remote_join(struct remote *r)

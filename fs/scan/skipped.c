@@ -42,12 +42,10 @@ static void file_free(struct skipped_file *file)
 static void forget_all(struct skipped *s, bool (*forget)(const struct skipped_file *file, const void *user),
 		       const void *user) REQUIRES(&s->lock)
 {
-	for (struct table_link *l = table_after(&s->files, NULL), *next; l; l = next) {
-		struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
-		next = table_after(&s->files, l);
+	TABLE_EACH(struct skipped_file, file, &s->files) {
 		if (forget && !forget(file, user))
 			continue;
-		table_remove(&s->files, l);
+		table_remove(&s->files, &file->table);
 		file_free(file);
 	}
 }
@@ -68,13 +66,7 @@ static uint64_t hash_of(const char *path)
 
 static struct skipped_file *find(const struct skipped *s, const char *path) REQUIRES(&s->lock)
 {
-	uint64_t hash = hash_of(path);
-	for (struct table_link *l = table_first(&s->files, hash); l; l = table_next(l, hash)) {
-		struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
-		if (strcmp(file->path, path) == 0)
-			return file;
-	}
-	return NULL;
+	return TABLE_FIND(struct skipped_file, file, &s->files, hash_of(path), strcmp(file->path, path) == 0);
 }
 
 static struct skipped_file *add(struct skipped *s, const char *path) REQUIRES(&s->lock)
@@ -203,8 +195,7 @@ static int copy_first(struct skipped *s, enum skipped_kind kind, bool sees_all, 
 {
 	const struct skipped_file *first[SKIPPED_LISTED];
 	size_t n = 0;
-	for (struct table_link *l = NULL; (l = table_after(&s->files, l));) {
-		const struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
+	TABLE_EACH(struct skipped_file, file, &s->files) {
 		ret->all += file->kind == kind;
 		if (file->kind == kind && (sees_all || file->open_to_all))
 			keep_first(first, &n, file);

@@ -63,9 +63,7 @@ static void forget(struct watch *watch, struct watched *w)
 /* Those that are in @dir, or all if it is NULL, unless the walk @pass met them; 0: none. */
 static void forget_all(struct watch *watch, const char *dir, uint32_t pass)
 {
-	for (struct table_link *l = table_after(&watch->dirs, NULL), *next; l; l = next) {
-		struct watched *w = TABLE_ENTRY(l, struct watched);
-		next = table_after(&watch->dirs, l);
+	TABLE_EACH(struct watched, w, &watch->dirs) {
 		if ((pass && w->pass == pass) || (dir && !(w->path && path_is_within(w->path, dir))))
 			continue;
 		inotify_rm_watch(watch->fd, w->wd);
@@ -97,8 +95,7 @@ void watch_forget_below(struct watch *watch, const char *path, uint32_t pass)
 
 static struct watched *find(const struct watch *watch, int wd)
 {
-	struct table_link *l = table_first(&watch->dirs, (uint64_t)wd);
-	return l ? TABLE_ENTRY(l, struct watched) : NULL; /* the hash is the key */
+	return TABLE_FIND(struct watched, w, &watch->dirs, (uint64_t)wd, true); /* the hash is the key */
 }
 
 static void complain(struct watch *watch, int err)

@@ -33,9 +33,7 @@ void user_queues_deinit(struct user_queues *queues)
 
 static struct user_queue *find(const struct user_queues *queues, uid_t uid)
 {
-	for (struct table_link *l = table_first(&queues->by_uid, uid); l; l = table_next(l, uid))
-		return TABLE_ENTRY(l, struct user_queue); /* the hash is the key */
-	return NULL;
+	return TABLE_FIND(struct user_queue, queue, &queues->by_uid, uid, true); /* the hash is the key */
 }
 
 static struct user_queue *create(struct user_queues *queues, uid_t uid)

@@ -133,11 +133,9 @@ static bool get_living(struct open_file *file)
 static void list_streams(struct open_files *files, file_vec *ret)
 {
 	mutex_lock(&files->lock);
-	for (struct list *at = files->all.next; at != &files->all; at = at->next) {
-		struct open_file *file = LIST_ENTRY(at, struct open_file);
+	LIST_EACH(struct open_file, file, &files->all)
 		if (file->stream && vec_reserve(ret, 1) == 0 && get_living(file))
 			ret->v[ret->n++] = file;
-	}
 	mutex_unlock(&files->lock);
 }
 

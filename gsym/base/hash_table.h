@@ -1,11 +1,7 @@
 /*
  * hash_table.h - a hash table of elements that embed their own link. No locks; the owner guards it.
  *
- * The caller computes the hashes and compares the keys:
- *
- *	for (struct table_link *l = table_first(&t, hash); l; l = table_next(l, hash))
- *		if (same(TABLE_ENTRY(l, struct entry), key))
- *			...
+ * The caller computes the hashes and compares the keys.
  */
 #ifndef GSYM_BASE_HASH_TABLE_H
 #define GSYM_BASE_HASH_TABLE_H
@@ -63,6 +59,27 @@ static inline struct table_link *table_next(const struct table_link *link, uint6
 {
 	return table_match(link->next, hash);
 }
+
+/* The struct around @link, whose member `table` is at @off of it; NULL for NULL. */
+static inline void *table_entry(struct table_link *link, size_t off)
+{
+	return link ? (char *)link - off : NULL;
+}
+
+/* A loop over all elements @e, of @type, in no order; its body may remove @e. */
+#define TABLE_EACH(type, e, of)                                                           \
+	for (type *e = table_entry(table_after(of, NULL), offsetof(type, table)), *next_; \
+	     e && (next_ = table_entry(table_after(of, &e->table), offsetof(type, table)), 1); e = next_)
+
+/* The first element with @hash_of_key for which @is_it, an expression of the element @e, is true; or NULL. */
+#define TABLE_FIND(type, e, of, hash_of_key, is_it)                                           \
+	({                                                                                    \
+		const uint64_t hash_ = (hash_of_key);                                         \
+		type *e = table_entry(table_first(of, hash_), offsetof(type, table));         \
+		while (e && !(is_it))                                                         \
+			e = table_entry(table_next(&e->table, hash_), offsetof(type, table)); \
+		e;                                                                            \
+	})
 
 /* Likewise, those whose hashes end with the same @bits bits; none in a table of more than 2^@bits buckets. */
 static inline struct table_link *table_match_end(struct table_link *link, uint64_t hash, unsigned bits)

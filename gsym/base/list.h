@@ -20,6 +20,11 @@ struct list {
 /* Of a struct that is in another list by @member. */
 #define LIST_ENTRY_OF(at, type, member) ((type *)(void *)((char *)(at)-offsetof(type, member)))
 
+/* A loop over the elements @e, of @type, of the ring @head; its body may remove @e. */
+#define LIST_EACH(type, e, head)                                                                \
+	for (type *e = LIST_ENTRY((head)->next, type), *next_ = LIST_ENTRY(e->link.next, type); \
+	     &e->link != (head); e = next_, next_ = LIST_ENTRY(e->link.next, type))
+
 static inline void list_init(struct list *head)
 {
 	head->next = head->prev = head;

@@ -33,12 +33,6 @@ enum {
 static const char ended[] = "the process of the store has ended", late[] = "no answer in time",
 		  canceled[] = "cancelled";
 
-/* Goes through all calls; the body may take @call out of the list. Like REQUIRES(&store->lock). */
-#define EACH_CALL(store, call)                                                              \
-	for (struct list *at_ = (store)->calls.next, *next_ = at_->next;                    \
-	     at_ != &(store)->calls && ((call) = LIST_ENTRY(at_, struct store_call), true); \
-	     at_ = next_, next_ = at_->next)
-
 /* ---- The process ---- */
 
 static bool has_ended(pid_t pid)
@@ -120,10 +114,8 @@ static void kill_process(struct store_process *process)
 static void end_calls(struct store *store, bool sent, bool queued, int err, const char *text)
 	REQUIRES(&store->lock)
 {
-	struct store_call *call;
 	bool is_news = true;
-	EACH_CALL(store, call)
-	{
+	LIST_EACH(struct store_call, call, &store->calls) {
 		if (call->sent ? !sent : !queued)
 			continue;
 		if (!call->over) {
@@ -136,9 +128,7 @@ static void end_calls(struct store *store, bool sent, bool queued, int err, cons
 
 static void cancel_readers(struct store *store) REQUIRES(&store->lock)
 {
-	struct store_call *call;
-	EACH_CALL(store, call)
-	{
+	LIST_EACH(struct store_call, call, &store->calls) {
 		if (call->over || store_writes(call->message.operation))
 			continue;
 		store_call_failed(store, call, -ECANCELED, canceled, false);
@@ -149,10 +139,9 @@ static void cancel_readers(struct store *store) REQUIRES(&store->lock)
 
 static bool has_writers(struct store *store) REQUIRES(&store->lock)
 {
-	struct store_call *call;
-	EACH_CALL(store, call)
-	if (!call->over && store_writes(call->message.operation))
-		return true;
+	LIST_EACH(struct store_call, call, &store->calls)
+		if (!call->over && store_writes(call->message.operation))
+			return true;
 	return false;
 }
 
@@ -197,11 +186,9 @@ static int send_cancel(struct store *store, struct store_call *call) REQUIRES(&s
 
 static int send_all(struct store *store) REQUIRES(&store->lock)
 {
-	struct store_call *call;
 	unsigned n = 0;
 	int err = 0;
-	EACH_CALL(store, call)
-	{
+	LIST_EACH(struct store_call, call, &store->calls) {
 		if (call->sent && call->over && !call->is_canceled)
 			err = send_cancel(store, call);
 		else if (!call->sent && n < WORKER_STORE_TRANSFERS)
@@ -217,10 +204,9 @@ static int send_all(struct store *store) REQUIRES(&store->lock)
 
 static struct store_call *find_sent(struct store *store, uint64_t serial) REQUIRES(&store->lock)
 {
-	struct store_call *call;
-	EACH_CALL(store, call)
-	if (call->sent && call->message.head.serial == serial)
-		return call;
+	LIST_EACH(struct store_call, call, &store->calls)
+		if (call->sent && call->message.head.serial == serial)
+			return call;
 	return NULL;
 }
 
@@ -337,11 +323,9 @@ static int64_t due(const struct store_call *call)
  */
 static bool expire(struct store *store, int64_t now) REQUIRES(&store->lock)
 {
-	struct store_call *call;
 	bool is_silent = false;
 	unsigned n_hanging = 0;
-	EACH_CALL(store, call)
-	{
+	LIST_EACH(struct store_call, call, &store->calls) {
 		if (call->sent && !call->over && now > due(call))
 			store_call_failed(store, call, -ETIMEDOUT, late, true);
 		if (!call->sent || !call->over || now <= call->over + STUCK_MS)
