@@ -58,9 +58,7 @@ int cv_item_name(struct cv_items *items, uint32_t item, struct arena *arena, str
 
 /* ---- Line information of a module (cv_lines.c) ---- */
 
-/*
- * A reader is used for module after module; what it holds is that of the last one.
- */
+/* A reader is used for module after module; what it holds is that of the last one. */
 
 /* A line, from @off on. */
 struct cv_line {

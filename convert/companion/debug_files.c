@@ -428,9 +428,7 @@ int fetch_alternate(struct object_file *object, struct object_file **ret)
 
 /* ---- Symbols in .gnu_debugdata (MiniDebugInfo) ---- */
 
-/*
- * An xz-compressed ELF file with only a symbol table, which distributions leave in stripped programs.
- */
+/* An xz-compressed ELF file with only a symbol table, which distributions leave in stripped programs. */
 
 enum { DEBUGDATA_MAX = 256 << 20 /* bytes; real ones have a few megabytes */ };
 

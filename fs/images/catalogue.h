@@ -62,9 +62,7 @@ struct finding {
 int images_add(struct images *images, const struct finding *finding, struct list *woken)
 	EXCLUDES(&images->lock);
 
-/*
- * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
- */
+/* Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file. */
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
 /*
@@ -88,9 +86,7 @@ int images_add_title(struct images *images, const char *id, const char *name, ui
 bool images_forget_path(struct images *images, const char *path, uint32_t pass,
 			void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
 
-/*
- * Likewise of all below the directory @path.
- */
+/* Likewise of all below the directory @path. */
 bool images_forget_below(struct images *images, const char *path, uint32_t pass,
 			 void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
 

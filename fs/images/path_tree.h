@@ -118,9 +118,7 @@ void path_tree_sweep(struct path_tree *tree, uint32_t pass);
 /* Forgets what that file, the first of a chain or after it, is known to hold. */
 void path_tree_forget(struct path_tree *tree, const struct path_file *file);
 
-/*
- * Removes a file that is gone. @like: as in path_tree_add(). Its number is never used again.
- */
+/* Removes a file that is gone. @like: as in path_tree_add(). Its number is never used again. */
 void path_tree_remove(struct path_tree *tree, const struct path_file *file, uint32_t *like);
 
 /* The index of the first child from @position on. */

@@ -113,9 +113,7 @@ enum {
  */
 int index_check_header(struct span header, uint64_t file_size);
 
-/*
- * Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty.
- */
+/* Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty. */
 int index_decode(struct index *index, struct span data);
 
 /* Adds the records of @part, those of source @root, which gets empty. A file that is there already stays. */

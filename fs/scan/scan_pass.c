@@ -100,9 +100,7 @@ static void finish_pass(struct sweep *s, int err)
 					 : 0,
 		.hashing = s->n_hashing != 0,
 	};
-	/*
-	 * After an incomplete walk no file counts as removed: a file server may just not respond.
-	 */
+	/* After an incomplete walk no file counts as removed: a file server may just not respond. */
 	if (scan->remote)
 		remote_recheck(scan->remote);
 	images_scanned(scan->images, scan->pass, &report, &woken);

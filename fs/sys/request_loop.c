@@ -73,9 +73,7 @@ static bool is_shortage(int err)
 	return err == ENOMEM || err == ENOBUFS || err == EAGAIN;
 }
 
-/*
- * Decides what follows from the error @err of reading, the one after @tries others. True to try again.
- */
+/* Decides what follows from the error @err of reading, the one after @tries others. True to try again. */
 static bool recover(struct request_loop *loop, int err, unsigned tries)
 {
 	struct pollfd device = {.fd = fuse_session_fd(loop->session), .events = POLLIN};

@@ -16,9 +16,7 @@
 #include <errno.h>
 
 enum {
-	/*
-	 * A damaged file may nest everything in everything: functions beyond this number are not indexed.
-	 */
+	/* A damaged file may nest everything in everything: functions beyond this number are not indexed. */
 	ENCLOSING_MAX = 1 << 20,
 	NO_FUNCTION = UINT32_MAX,
 };

@@ -50,9 +50,7 @@ struct name_search {
 int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name,
 		      size_t size);
 
-/*
- * Starts a search among the entries of @table with @hash; the caller has set reader, name, is_it and user.
- */
+/* Starts a search among the entries of @table with @hash; the caller has set reader, name, is_it and user. */
 void name_search_hash(struct name_search *search, const struct name_table *table, uint32_t hash);
 
 /* The next function of that name, ascending by index; false when there is no more. Names may be shared by any
@@ -90,9 +88,7 @@ uint32_t name_hash(const char *name, size_t size, uint64_t secret);
 
 /* ---- The index of stored names ---- */
 
-/*
- * Whether the index exists. If not, the next search builds it, which takes time in proportion to the file.
- */
+/* Whether the index exists. If not, the next search builds it, which takes time in proportion to the file. */
 bool name_index_is_made(const struct gsym_reader *reader);
 
 /* Takes ownership of @table, built of @reader with the default hash, and publishes it. */

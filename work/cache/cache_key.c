@@ -7,9 +7,7 @@
 #include "work/types/convert_revision.h"
 #include "gsym/base/bytes.h"
 
-/*
- * Identifies the file by attributes which its author cannot choose: XXH3 is not collision resistant.
- */
+/* Identifies the file by attributes which its author cannot choose: XXH3 is not collision resistant. */
 static uint64_t file_fingerprint(const struct cache_input *input)
 {
 	const struct file_state *const files[] = {&input->file, &input->binary};

@@ -28,9 +28,7 @@ int open_beneath(int dir, const char *path, int flags);
  */
 int open_path_inside(int dir, const char *path, dev_t avoid);
 
-/*
- * Likewise a directory, by a path without symbolic links, on whatever file system but that of @avoid.
- */
+/* Likewise a directory, by a path without symbolic links, on whatever file system but that of @avoid. */
 int open_dir_inside(int dir, const char *path, dev_t avoid);
 
 /*

@@ -9,9 +9,7 @@
 #include "gsym/base/diag.h"
 
 enum {
-	/*
-	 * For hashing a file without an id: a disk slower than this counts as hung.
-	 */
+	/* For hashing a file without an id: a disk slower than this counts as hung. */
 	LEAST_BYTES_PER_MS = 5000,
 	LEAST_TIME_MS = 30000,
 };

@@ -52,9 +52,7 @@ int reopen(int fd);
 /* The current state of the file. Checks no permissions on behalf of users. 0 or a negative errno. */
 int neighbour_stat(const struct search_path *search, const char *name, struct neighbour *ret);
 
-/*
- * A hash of the search path, part of cache keys: with another search path other neighbours may be found.
- */
+/* A hash of the search path, part of cache keys: with another search path other neighbours may be found. */
 uint64_t search_path_fingerprint(const struct search_path *search);
 
 /* Whether every user may search all directories of an absolute path, including the last. */
