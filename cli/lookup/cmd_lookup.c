@@ -281,6 +281,7 @@ static void answer_early(void *user, const struct lookup_image *image)
 {
 	struct lookup_command *lookup = user;
 	uint64_t addr = lookup->first.given;
+	lookup->first.addr = addr;      /* as linked: those that have a load address wait */
 	use_image(lookup, image, NULL); /* its strings go with the call */
 	if (gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, NULL))
 		return;
