@@ -217,8 +217,10 @@ static int print_statistics(void *user, const char *name, const struct gsym_read
 
 static const struct option_row options[] = {
 	OPTIONS_IMAGE(statistics_command, object),
-	{0, "json", NULL, "print a JSON object for each file, on one line",
-	 OPTION_FLAG(statistics_command, json)},
+	{0, "format", "text|json",
+	 "print a table, or a JSON object for each file, on one\nline (default text)",
+	 OPTION_CHOICE(statistics_command, json, 0)},
+	{0, "json", NULL, "the same as --format=json", OPTION_FLAG(statistics_command, json)},
 	OPTIONS_END,
 };
 

@@ -203,3 +203,7 @@ main at main.cc:10
 
 0  main at main.cc:10
 
+$ gsym statistics --format=json plain.gsym > one; gsym statistics --json plain.gsym | cmp - one; gsym statistics --format=text plain.gsym | head -1; gsym statistics --format=tsv plain.gsym
+plain.gsym: version 1, little-endian
+gsym statistics: option '--format': invalid value 'tsv'; allowed is text or json
+[2]
