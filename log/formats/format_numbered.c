@@ -49,17 +49,6 @@ static bool parse_place(struct text_scan s, struct module_offset *ret)
 	return false;
 }
 
-/* Parses " (BuildId: 0123)" at @s. */
-static void parse_build_id(struct text_scan *s, struct filter_module *module)
-{
-	struct text_scan t = *s;
-	if (!scan_lit(&t, " (BuildId: "))
-		return;
-	const char *end = find_text(t.at, t.end, ")");
-	if (end && module_set_id(module, t.at, end))
-		s->at = end + 1;
-}
-
 /* The end of the name, without the ":arm64" of Apple's systems. */
 static const char *before_architecture(const struct module_offset *place)
 {
@@ -76,7 +65,7 @@ static void sanitizer(struct text_scan line, struct text_scan rest, const struct
 	struct text_scan after = scan_from(place->close, line.end), t = rest;
 	bool stepped = scan_lit(&t, " in ") || scan_lit(&t, "  (");
 	module_set_name(&ret->module, place->name, before_architecture(place));
-	parse_build_id(&after, &ret->module);
+	scan_build_id(&after, &ret->module);
 	ret->style = STYLE_SANITIZER;
 	ret->kind = !ret->number ? PC_EXACT : stepped ? PC_ADJUSTED : PC_RETURN;
 	ret->from = (uint32_t)(rest.at - line.at);
@@ -116,7 +105,7 @@ static bool thread_sanitizer(struct text_scan line, struct text_scan rest, uint6
 	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	module_set_name(&ret->module, place.name, place.name_end);
-	parse_build_id(&after, &ret->module);
+	scan_build_id(&after, &ret->module);
 	ret->style = STYLE_THREADS;
 	ret->kind = number ? PC_ADJUSTED : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
@@ -155,7 +144,7 @@ static bool summary(struct text_scan line, struct log_frame *ret)
 	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .style = STYLE_SUMMARY, .apart = true};
 	module_set_name(&ret->module, place.name, place.name_end);
-	parse_build_id(&after, &ret->module);
+	scan_build_id(&after, &ret->module);
 	ret->from = (uint32_t)(place.open - line.at);
 	ret->to = (uint32_t)(after.at - line.at);
 	return true;

@@ -180,15 +180,6 @@ static bool wine_symbol(const struct log_context *context, const struct site *si
 	return place(site, to, ret);
 }
 
-/* " (BuildId: 0123)" */
-static void parse_build_id(struct text_scan *s, struct filter_module *module)
-{
-	struct text_scan t = *s;
-	const char *close = scan_lit(&t, " (BuildId: ") ? find_text(t.at, t.end, ")") : NULL;
-	if (close && module_set_id(module, t.at, close))
-		s->at = close + 1;
-}
-
 /* "(example+0x11cc)", "(example + 0x11cc)", "(example + 4556) [0x104a7bf50]". */
 static bool in_parentheses(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
@@ -199,7 +190,7 @@ static bool in_parentheses(const struct log_context *context, const struct site 
 	    (site->decimal && (!site->spaced || !scan_bracketed(&s, &memory))) ||
 	    !set_module(context, open + 1, site->before, ret))
 		return false;
-	parse_build_id(&s, &ret->module);
+	scan_build_id(&s, &ret->module);
 	ret->first_exact = true;
 	return place(site, s.at, ret);
 }

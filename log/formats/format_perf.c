@@ -3,6 +3,7 @@
  *
  *	ffffffff8134d95f ksys_write+0x6f ([kernel.kallsyms])
  *	    5581f7f2a1cc ns::work+0x12 (/usr/bin/example)
+ *	5581f7f2a1cc ns::work+18 (/usr/bin/example)             bpftrace
  *	    11cc [unknown] (/usr/lib/libexample.so)
  *
  * in lines of their own, or after the colon of the event. Without a symbol the number counts: some versions
@@ -75,8 +76,9 @@ static bool set_symbol(struct text_scan line, struct text_scan symbol, struct lo
 {
 	const char *plus = memrchr(symbol.at, '+', scan_left(&symbol));
 	struct text_scan s = scan_from(plus ? plus + 1 : symbol.end, symbol.end);
-	if (!scan_hex(&s, &ret->address) || s.at != s.end || plus == symbol.at || is_blank(*symbol.at) ||
-	    is_digit(*symbol.at) || plus - symbol.at >= FILTER_SYMBOL_SIZE)
+	if ((!scan_hex(&s, &ret->address) && !scan_decimal(&s, &ret->address)) || s.at != s.end ||
+	    plus == symbol.at || is_blank(*symbol.at) || is_digit(*symbol.at) ||
+	    plus - symbol.at >= FILTER_SYMBOL_SIZE)
 		return false;
 	ret->space = FRAME_NAME;
 	ret->symbol_from = (uint32_t)(symbol.at - line.at);

@@ -43,6 +43,8 @@ struct shape {
 static const struct shape after_plus[] =
 	{
 		/* CPython's faulthandler */
+		SHAPE("Binary file \"%m\", at +", " [%a]", IS_OFFSET, RETURN),
+		SHAPE("Binary file \"%m\", at %s+", " [%a]", IS_IN_NAME, RETURN),
 		SHAPE("Binary file \"%q\", at +", " [%a]", IS_OFFSET, RETURN),
 		SHAPE("Binary file \"%q\", at %s+", " [%a]", IS_IN_NAME, RETURN),
 		/* Firefox */

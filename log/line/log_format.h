@@ -214,6 +214,8 @@ bool address_form(uint64_t address, unsigned i, uint64_t *ret);
  * none, as are zeros, which minidumps have of modules without an id.
  */
 bool module_set_id(struct filter_module *module, const char *from, const char *to);
+/* Takes the id of " (BuildId: 0123)" at @s, and advances past it, if that follows. */
+void scan_build_id(struct text_scan *s, struct filter_module *module);
 void module_set_name(struct filter_module *module, const char *from, const char *to);
 
 /* Sets the module from text that is an id, or a name: of what the log says of it, the id, too. False if it

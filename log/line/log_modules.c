@@ -30,6 +30,14 @@ bool module_set_id(struct filter_module *module, const char *from, const char *t
 	return any;
 }
 
+void scan_build_id(struct text_scan *s, struct filter_module *module)
+{
+	struct text_scan t = *s;
+	const char *close = scan_lit(&t, " (BuildId: ") ? find_text(t.at, t.end, ")") : NULL;
+	if (close && module_set_id(module, t.at, close))
+		s->at = close + 1;
+}
+
 bool filter_module_set_id(struct filter_module *module, const char *text, size_t size)
 {
 	return module_set_id(module, text, text + size);
