@@ -242,13 +242,15 @@ def main():
     parser.add_argument("--only", help="only compilers with this in their name")
     parser.add_argument("--examples", type=int, default=2, help="differences shown of each way")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--full", action="store_true", help="each compiler with each version of DWARF")
     options = parser.parse_args()
     gsym = peers.gsym_program(options.gsym)
     found = build.compilers()
     chosen = [c for c in dict.fromkeys([*list(found)[:1], *list(found)[-1:]]) if not options.only or options.only in c]
     if not chosen:
         peers.skip("no compiler")
-    tasks = [(compiler, version) for compiler in chosen for version in (4, 5)]
+    tasks = [(compiler, version) for turn, compiler in enumerate(chosen)
+             for version in ((4, 5) if options.full else (5 - turn % 2,))]
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda t: all_ways(gsym, *t, options.examples), tasks))
     total = {kind: sum(counts[kind] for _, counts in results) for kind in ("same", "failed", "skipped")}
