@@ -95,7 +95,7 @@ static int find_sources(struct gsymfs *fs, struct gsym_diag *diag)
 		return err;
 	bool several = fs->n_roots > 1;
 	fs->source = several ? "/" : fs->roots[0].path;
-	fs->prefix = several ? "" : fs->source;
+	fs->prefix = strcmp(fs->source, "/") == 0 ? "" : fs->source;
 	fs->log.from_root = several;
 	for (size_t i = 0; i < fs->n_roots; i++)
 		fs->roots[i].below = several ? fs->roots[i].path + 1 : "";

@@ -7,7 +7,6 @@ SOURCES = "/srv/one:/srv/two"
 USER = 1500  # of the deployments that are not root's
 OTHER = 65534
 UNIT = "gsymfs@test.service"
-CONF = f"SOURCE={SOURCES}\nMOUNT={MOUNT}\n"
 FSTAB = f"{SOURCES} {MOUNT} fuse.gsymfs allow_other,_netdev,nofail"
 USER_UNIT = """[Service]
 Type=notify
@@ -24,11 +23,13 @@ class Service:
     """
     uid, mount, heals = 0, MOUNT, True
 
-    def __init__(self, name, drop_in="", options="allow_other", says=r"state\s+complete", starts=True):
+    def __init__(self, name, drop_in="", options="allow_other", says=r"state\s+complete", starts=True,
+                 source=SOURCES):
         self.name, self.drop_in, self.options, self.says, self.starts = name, drop_in, options, says, starts
+        self.source = source
 
     def start(self, machine):
-        machine.write("/etc/gsymfs/test.conf", CONF + f"OPTIONS={self.options}\n")
+        machine.write("/etc/gsymfs/test.conf", f"SOURCE={self.source}\nMOUNT={MOUNT}\nOPTIONS={self.options}\n")
         machine.write(f"/etc/systemd/system/{UNIT}.d/drop-in.conf", f"[Service]\n{self.drop_in}\n")
         return machine.sh(f"systemctl daemon-reload; systemctl start {UNIT} || journalctl -u {UNIT} -n 20")
 
@@ -97,6 +98,7 @@ DEPLOYMENTS = [
     Service("the unit"),
     Service("the unit, User=", "User=symbols\nAmbientCapabilities=CAP_SYS_ADMIN\nCacheDirectory=symbols",
             "allow_other,cache=/var/cache/symbols"),
+    Service("SOURCE=/", source="/", says=r"(?s)^state\s+complete.*not_entered_directory\s+/proc: proc\n"),
     UserUnit("a user's unit"),
     Fstab("fstab", "", "mount /mnt/sym"),
     Fstab("automount", ",noauto,x-systemd.automount", "systemctl start mnt-sym.automount"),
