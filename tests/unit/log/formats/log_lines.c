@@ -458,7 +458,7 @@ static const struct step shape_steps[] = {
 	 "{}49 rva 10 shown 7f0000000010 return of /opt/a b"},
 	{"Binary file \"/opt/a b\", at f(int)+0x4 [0x7f0000000010]",
 	 "{}54 name f(int)+4 shown 7f0000000010 return of /opt/a b shown"},
-	{"Binary file \"a\", at +0x10 [0x7f0000000010]", ""},
+	{"Binary file \"a\", at +0x10 [0x7f0000000010]", "{}42 rva 10 shown 7f0000000010 return of a"},
 	{"Binary file \"/a\", at +0x10 [7f0000000010]", ""},
 	{"Binary file \"/a\", at +0x10", ""},
 	{"#01: ???[/a +0x10]", "{}18 rva 10 return #1 of /a"},
