@@ -113,7 +113,7 @@ TEST(beside)
 	assert_int_equal(outcome.converted, 2);
 	assert_int_equal(outcome.skipped, 3);
 	assert_int_equal(outcome.failed, 2);
-	assert_non_null(strstr(message, "in/d/killed': conversion ended by signal 9\n"));
+	assert_non_null(strstr(message, "in/d/killed: conversion ended by signal 9\n"));
 	assert_null(strstr(message, "bad"));
 }
 
@@ -129,7 +129,7 @@ TEST(side_by_side)
 	assert_int_equal(outcome.converted, 2);
 	assert_int_equal(outcome.skipped, 3);
 	assert_int_equal(outcome.failed, 2);
-	assert_non_null(strstr(message, "in/d/killed': conversion ended by signal 9\n"));
+	assert_non_null(strstr(message, "in/d/killed: conversion ended by signal 9\n"));
 }
 
 /* In another directory, which is made, and is left out where it is below the first. */
