@@ -593,11 +593,11 @@ static void drop_repeated(const struct frame_output *p, size_t from)
 /* Marks what was written from @from on in place of the frame, if it is another text and no JSON. */
 static void paint(const struct frame_output *p, size_t from)
 {
-	size_t size = p->frame->to - p->frame->from;
-	bool is_same = p->out->n - from == size &&
-		       memcmp(p->out->v + from, p->line->text + p->frame->from, size) == 0;
+	size_t size = p->out->n - from, was = p->frame->to - p->frame->from;
 	bool is_json = p->is_json || p->frame->style == STYLE_IPS || p->frame->style == STYLE_STACKWALK;
-	if (p->options->colored && !p->out->failed && !is_same && !is_json)
+	if (!p->options->colored || p->out->failed || is_json || !size)
+		return;
+	if (size != was || memcmp(p->out->v + from, p->line->text + p->frame->from, size) != 0)
 		log_paint(p->out, from);
 }
 
