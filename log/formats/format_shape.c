@@ -93,6 +93,9 @@ static const struct shape after_plus[] =
 },
 			  after_bracket[] =
 				  {
+					  /* CPython's faulthandler, of a program that cannot move */
+					  SHAPE("Binary file \"%m\" [", "]", IS_ADDRESS, RETURN),
+					  SHAPE("Binary file \"%q\" [", "]", IS_ADDRESS, RETURN),
 					  /* compute-sanitizer */
 					  SHAPE("Host Frame: %s [", "] in %m", IS_OFFSET, RETURN),
 					  SHAPE("Host Frame:%m [", "]", IS_OFFSET, RETURN),
@@ -275,10 +278,13 @@ static bool locate(const struct log_context *context, uint64_t address, struct l
 {
 	const struct filter_module module = ret->module;
 	const struct memory_map *maps[] = {context->mapped, context->given, context->fixed};
-	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
 		if (module.name[0] ? memory_map_find_in(maps[i], address, &module, ret)
-				   : memory_map_find(maps[i], address, ret))
+				   : memory_map_find(maps[i], address, ret)) {
+			ret->is_estimate &= !module.name[0]; /* else the line says whose it is */
 			return true;
+		}
+	}
 	ret->address = address;
 	ret->space = FRAME_LINK;
 	return module.name[0] && address < FIXED_MAX;
