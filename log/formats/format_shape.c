@@ -168,9 +168,13 @@ static bool match_after(const char *template, struct text_scan s, struct match *
 static bool match_text_after(const char *field, struct text_scan s, struct match *m)
 {
 	const struct text_scan from = s;
+	const char *limit = scan_left(&s) > FILTER_SYMBOL_SIZE ? s.at + FILTER_SYMBOL_SIZE : s.end;
 	if (*field == 'q' && s.at < s.end && *s.at != '/')
 		return false;
-	while (s.at < s.end && s.at++ - from.at < FILTER_SYMBOL_SIZE) {
+	while (s.at < limit) {
+		s.at++;
+		if (field[1] != '%' && !(s.at = memchr(s.at, field[1], (size_t)(limit - s.at))))
+			return false;
 		if (!match_after(field + 1, s, m))
 			continue;
 		*(*field == 's' ? &m->symbol : &m->module) = scan_from(from.at, s.at);
