@@ -2,14 +2,28 @@
 """Reports of crashes: of a kernel, of Apple's systems, of a sanitizer."""
 
 import os
+import pathlib
 import re
 import subprocess
 
-from example_test import EXAMPLES, LIMIT, ExampleTest, main, run, shown
+from example_test import CC, EXAMPLES, LIMIT, ExampleTest, main, run, shown
 from lib import macho_sample
 
 LOAD = 0x104a78000
 UUID = "00112233-4455-6677-8899-AABBCCDDEEFF"
+
+
+WORK = "int %s(int n) { volatile int sum = 0; for (int i = 0; i < n; i++) sum += i ^ n; return sum; }\n"
+SERVER = """#include <dlfcn.h>
+int work(int);
+int main(void)
+{
+	int (*more)(int) = (int (*)(int))dlsym(dlopen("./plugin.so", RTLD_NOW), "more"), sum = 0;
+	for (int i = 0; i < 400; i++)
+		sum += work(200000) + more(200000);
+	return sum == 42;
+}
+"""
 
 
 class LogTest(ExampleTest):
@@ -26,20 +40,54 @@ class LogTest(ExampleTest):
             "CPU: 1 PID: 742 Comm: cat Not tainted 6.1.0 #1", "RIP: 0010:" + places["checksum"], "Call Trace:", " <TASK>",
             " " + places["main"], " ? unknown+0x12/0x40", " </TASK>"))
 
-    def row(self, what, text):
-        """Runs the first command in the row of the project's README, whose mount is ~/sym; what it prints."""
-        readme = (EXAMPLES.parent / "README.md").read_text()
-        command = re.search(r"^\| %s[^|]*\| `([^`]*)`" % re.escape(what), readme, re.M)[1].replace("\\|", "|")
+    def place(self):
+        """The directory in which commands of README run, and whose programs they find first."""
         place = os.path.join(self.dir, "bin")
         os.makedirs(place, exist_ok=True)
+        return place
+
+    def row(self, what, text="", was="", now=""):
+        """Runs the first command in the row of the project's README, whose mount is ~/sym; what it prints."""
+        readme = (EXAMPLES.parent / "README.md").read_text()
+        command = re.search(r"^\| %s[^|]*\| `((?:[^`|]|\\\|)*)`" % re.escape(what), readme, re.M)[1].replace("\\|", "|")
+        self.assertIn(was, command)
+        place = self.place()
         for name in "dmesg", "Shop.ips":
             with open(os.path.join(place, name), "w", encoding="utf-8") as file:
                 file.write("#!/bin/sh\ncat <<'END'\n%sEND\n" % text if name == "dmesg" else text)
             os.chmod(file.name, 0o755)
         os.path.lexists(os.path.join(self.dir, "sym")) or os.symlink(self.mnt, os.path.join(self.dir, "sym"))
         env = dict(self.environment, HOME=self.dir, PATH=place + ":" + self.environment["PATH"])
-        done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=LIMIT, env=env, cwd=place, check=True, text=True)
+        done = subprocess.run(["sh", "-c", command.replace(was, now)], capture_output=True, timeout=LIMIT, env=env, cwd=place,
+                              check=False, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout, done.stderr
+
+    def test_recording(self):
+        """The files are those that perf noted: the program's, its library's and its plugin's frames are all explained."""
+        self.need("perf")
+        place = pathlib.Path(self.place())
+        flags = ["-g", "-O1", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1"]
+        for name, text in ("server", SERVER), ("lib", WORK % "work"), ("plugin", WORK % "more"):
+            (place / (name + ".c")).write_text(text)
+        for name in "lib", "plugin":
+            run(CC, *flags, "-shared", "-fPIC", place / (name + ".c"), "-o", place / (name + ".so"))
+        run(CC, *flags, place / "server.c", place / "lib.so", "-o", place / "server", "-ldl")
+        record = ["perf", "record", "-N", "-q", "-e", "cpu-clock:u", "-g", "--buildid-all", "-o", "perf.data", "./server"]
+        done = subprocess.run(record, cwd=place, capture_output=True, timeout=LIMIT, check=False)
+        if done.returncode:
+            self.skipTest("perf cannot record here: " + done.stderr.decode(errors="replace").strip()[:200])
+        out, err = self.row("a recording of perf")
+        for name, function in ("server", "main at .*/server.c:7"), ("lib.so", "work at .*/lib.c:1"), ("plugin.so", "more at .*/plugin.c:1"):
+            lines = [line for line in out.splitlines() if line.endswith("/%s)" % name) and " _" not in line]
+            self.assertGreater(len(lines), 10, err)
+            self.assertEqual([line for line in lines if not re.search(r"\b" + function, line)], [], err)
+
+    def test_addresses(self):
+        os.symlink(self.program, os.path.join(self.place(), "program"))
+        out, err = self.row("addresses", was="0x2a3f0", now="main")
+        self.assertRegex(out, r"main at /src/program\.c:\d+")
+        self.assertEqual(err, "")
 
     def test_kernel(self):
         os.makedirs(os.path.join(self.source, "boot"))
@@ -86,6 +134,11 @@ class LogTest(ExampleTest):
         self.mount().wait_scanned()
         if "AddressSanitizer" not in run(checked, "1", "x", check=False).stderr.decode():
             self.skipTest("the address sanitizer does not run here")
+        with open(os.path.join(self.place(), "server"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nexec "%s" 1 x\n' % checked)
+        os.chmod(file.name, 0o755)
+        out, err = self.row("a sanitizer's report", was="filter ./server", now='filter "%s"' % checked)
+        self.assertRegex(out, r"\n    #1 0x\w+ in main /src/program\.c:\d+", err)
         out, err = self.example("asan-report.sh", self.mnt, checked, "1", "x", status=1)
         self.assertEqual(out, "")
         frames = [re.sub(r"0x[0-9a-f]+", "0x", line) for line in err.splitlines() if re.search(r" in \w+ /src/", line)]
