@@ -25,7 +25,7 @@
 
 /* clang-format on */
 
-/* What an operand names. */
+/* An operand names one of these. */
 struct image_operand {
 	char path[PATH_MAX]; /* of the file, in a bundle, too; what was given, if that is not a file */
 	const char *arch;    /* that follows a colon in the operand; NULL: none */

@@ -23,7 +23,7 @@ enum { SOURCE_ROOTS = 2 };
  */
 int source_roots_find(const struct gsym_reader *reader, char *ret[static SOURCE_ROOTS]);
 
-/* Of which images the directories of source files are determined. */
+/* The directories of source files are determined of these images. */
 enum strip { STRIP_KERNEL, STRIP_NONE, STRIP_ROOTS };
 
 struct path_strip {

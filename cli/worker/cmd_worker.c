@@ -233,7 +233,7 @@ static int receive_question(void *user, struct detail_question *ret)
 	return err;
 }
 
-/* As many whole lines as there is room for. */
+/* Prints as many whole lines as there is room for. */
 static void put_source(struct worker_detail *m, const struct frame_detail *f)
 {
 	size_t n = f->source_size;

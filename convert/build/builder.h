@@ -56,7 +56,7 @@ struct detail_entry {
 
 #define NO_PARENT UINT32_MAX
 
-/* What GSYM does not hold of a file in the line table. */
+/* GSYM does not hold this of a file in the line table. */
 struct detail_file {
 	uint32_t comp_size; /* line_table_comp_size() */
 	const char *source; /* as in struct line_file */

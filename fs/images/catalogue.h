@@ -86,7 +86,7 @@ int images_add_title(struct images *images, const char *id, const char *name, ui
 bool images_forget_path(struct images *images, const char *path, uint32_t pass,
 			void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
 
-/* Likewise of all below the directory @path. */
+/* Does so of all below the directory @path. */
 bool images_forget_below(struct images *images, const char *path, uint32_t pass,
 			 void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
 

@@ -181,7 +181,7 @@ struct answer_place {
 	struct request request; /* but for the address */
 };
 
-/* What the number of an answer says; false for other numbers. Pure, as all about these numbers. */
+/* Tells what the number of an answer says; false for other numbers. Pure, as all about these numbers. */
 bool ino_answer_place(uint64_t ino, struct answer_place *ret);
 
 /* The address at a distance from @base. */

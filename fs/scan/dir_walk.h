@@ -30,7 +30,7 @@ struct walk_visitor {
 	int (*away)(void *user, const char *path, int dir, const char *name);
 	/* Called between two entries of a directory; NULL: not wanted. */
 	void (*between)(void *user);
-	/* What is at @path cannot be looked at, for @reason, and is skipped; @use says until when. */
+	/* Told of each @path that cannot be looked at, for @reason, and is skipped; @use says until when. */
 	void (*tell)(void *user, const char *path, const char *reason, const char *use);
 	void *user;
 	dev_t avoid; /* a file system not to enter, 0 = none */

@@ -176,7 +176,7 @@ static void list_path_fat(struct listing *l, uint64_t off)
 	mutex_unlock(&images->lock);
 }
 
-/* What an image has, from position POSITION_FIRST. In by-name directories are links. */
+/* Lists what an image has, from position POSITION_FIRST. In by-name directories are links. */
 static void list_content(struct listing *l, struct revision *rev, uint64_t off)
 {
 	const uint64_t first = POSITION_FIRST + fixed_count(true);

@@ -71,7 +71,7 @@ static inline int vec_first_(void **v, size_t *cap, size_t more, size_t elem)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* As qsort() wants it: which of two numbers or pointers comes first. "?:" joins several keys. */
+/* Says as qsort() wants it which of two numbers or pointers comes first. "?:" joins several keys. */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 #define CLEANUP(fn) __attribute__((cleanup(fn)))

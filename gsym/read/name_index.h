@@ -88,7 +88,7 @@ uint32_t name_hash(const char *name, size_t size, uint64_t secret);
 
 /* ---- The index of stored names ---- */
 
-/* Whether the index exists. If not, the next search builds it, which takes time in proportion to the file. */
+/* Returns whether the index exists. If not, the next search builds it, in time in proportion to the file. */
 bool name_index_is_made(const struct gsym_reader *reader);
 
 /* Takes ownership of @table, built of @reader with the default hash, and publishes it. */

@@ -74,7 +74,7 @@ static inline uint32_t reader_func_size(const struct gsym_reader *reader, size_t
 	return cursor_u32(&c);
 }
 
-/* Where the code of the last function ends; 0 without functions. */
+/* The end of the code of the last function; 0 without functions. */
 static inline uint64_t reader_code_end(const struct gsym_reader *reader)
 {
 	uint32_t n = reader->info.num_addresses;

@@ -1,4 +1,4 @@
-/* What is written otherwise where people read it: colour, and long names. */
+/* Colours answers and shortens names where people read them. */
 #include "log/engine/pending_stack.h"
 
 enum { LONG_NAME = 60 }; /* bytes of a name that is shown whole */

@@ -119,11 +119,11 @@ struct ips_object {
 	uint64_t module_offset;
 	uint8_t digits; /* of it */
 	bool has_module_offset;
-	/* Of MetricKit: @slot is that of its frame, from 1; 0: it has none. */
+	/* MetricKit's: @slot is that of its frame, from 1; 0: it has none. */
 	uint64_t address;
 	size_t slot;
 	bool has_more; /* "subFrames": those it was called from, or calls */
-	/* Of MongoDB, in hexadecimal. */
+	/* MongoDB's, in hexadecimal. */
 	uint64_t base, from_base;
 	bool has_base, has_from_base, has_name;
 };

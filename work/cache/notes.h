@@ -23,7 +23,7 @@ struct address_map {
 	bool has_ada;     /* some unit of the image is written in Ada */
 	bool is_relative; /* addresses count from a base that is not known */
 	uint64_t base;    /* link-time address of the image's start in memory */
-	/* Of @is_relative, set by who opens the image: the end of its code. Else 0. */
+	/* With @is_relative the end of the image's code, set by who opens it. Else 0. */
 	uint64_t relative_end;
 	size_t n;
 	struct {

@@ -18,7 +18,7 @@
 #include "gsym/base/fault.h"
 
 enum {
-	/* Of file systems that linux/magic.h leaves out. */
+	/* File systems that linux/magic.h leaves out. */
 	CONFIGFS_MAGIC = 0x62656570,
 	FUSECTL_MAGIC = 0x65735543,
 	FUSE_MAGIC = 0x65735546,

@@ -28,7 +28,7 @@ int open_beneath(int dir, const char *path, int flags);
  */
 int open_path_inside(int dir, const char *path, dev_t avoid);
 
-/* Likewise a directory, by a path without symbolic links, on whatever file system but that of @avoid. */
+/* Opens a directory so, by a path without symbolic links, on whatever file system but that of @avoid. */
 int open_dir_inside(int dir, const char *path, dev_t avoid);
 
 /*
@@ -52,8 +52,8 @@ bool file_open_to_all(int file, const struct stat *st, dev_t avoid);
 dev_t entry_device(int dir, const char *name);
 
 /*
- * Whether the file system of the open directory @dir holds nothing but what the kernel or gsymfs answers: its
- * name ("proc"), or NULL for others. devtmpfs cannot be told from tmpfs; it holds devices.
+ * Returns the name ("proc") of the file system of the open directory @dir if it holds nothing but what the
+ * kernel or gsymfs answers, NULL for others. devtmpfs cannot be told from tmpfs; it holds devices.
  */
 const char *pseudo_file_system(int dir);
 

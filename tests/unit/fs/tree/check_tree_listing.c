@@ -7,7 +7,7 @@
 
 #define WORD(name) name " "
 #define ROOT       ROOT_NAMES(WORD)
-/* What an image has that is not open. */
+/* An image that is not open has these. */
 #define CLOSED "status info.json q approximate base off ra rva sym why "
 
 TEST(listings)

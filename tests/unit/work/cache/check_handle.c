@@ -260,7 +260,7 @@ static int search_name(void *arg)
 	return name_search_begin(&search, arg, "function", 8);
 }
 
-/* What building the index of names has allocated is freed with the entry: the address sanitizer knows. */
+/* Memory of an index of names that is not finished is freed with the entry: the address sanitizer knows. */
 TEST(names_of_a_cut_entry)
 {
 	FILE *file = make(KEY, uuid, sizeof(uuid));
