@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	/* Directories of a root behind which join() looks, which reads all files for each: more than a
+	   path of a build has. */
+	CUTS_MAX = 64,
+};
+
 /* Files whose paths begin alike, absolute or relative. */
 struct source_tree {
 	const char
@@ -64,9 +70,12 @@ static bool has_directory(const struct gsym_reader *reader, const struct source_
 /* Cuts the directory of @part where what follows is a directory of @whole. */
 static void join(const struct gsym_reader *reader, struct source_tree *part, const struct source_tree *whole)
 {
-	for (size_t at = 1; at < part->size; at++) {
-		const char *below = part->dir + at + 1;
-		if (part->dir[at] == '/' && has_directory(reader, whole, below, part->size - at - 1)) {
+	size_t cuts = 0;
+	for (size_t at = 1; at < part->size && cuts < CUTS_MAX; at++) {
+		if (part->dir[at] != '/')
+			continue;
+		cuts++;
+		if (has_directory(reader, whole, part->dir + at + 1, part->size - at - 1)) {
 			part->size = at;
 			return;
 		}
