@@ -42,7 +42,7 @@ const char *load_options_fault(const struct load_options *load, size_t n_files);
 void load_module_name(const char *path, char *ret, size_t size);
 
 /*
- * What the options add to link-time addresses of an image.
+ * Tells what the options add to link-time addresses of an image.
  *
  * @path:    of its file
  * @is_only: there is no other image

@@ -43,24 +43,24 @@ struct revision *image_revision(struct images *images, struct image *image) REQU
 struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&images->lock);
 
 /*
- * The revision that has the inode number @ino: of the directory of an image, which makes it when it is looked
- * into, or of what is below. NULL if there is no such number, it was freed, or is the stale one of a
- * directory.
+ * Returns the revision that has the inode number @ino: of the directory of an image, which makes it when it
+ * is looked into, or of what is below. NULL if there is no such number, it was freed, or is the stale one of
+ * a directory.
  * To be used from inside images->readers, or pinned there.
  */
 struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
 
-/* Likewise, but NULL for each stale one: for lookups and for directories that are opened. */
+/* Returns images_revision(), but NULL for each stale one. */
 struct revision *images_current(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
 
 /*
- * Likewise, that of the only image that @caller may know of in the directory @ino of by-name; NULL if there
- * is none, or several. @listed: only if a listing of the directory may tell @caller of it.
+ * Returns the revision of the only image that @caller may know of in the directory @ino of by-name; NULL if
+ * there is none, or several. @listed: only if a listing of the directory may tell @caller of it.
  */
 struct revision *images_only_revision(struct images *images, uint64_t ino, const struct caller *caller,
 				      bool listed) EXCLUDES(&images->lock);
 
-/* That of its revision; one that is not made yet is cold. */
+/* Returns the state of the image's revision; one that is not made yet is cold. */
 enum revision_state image_state(const struct image *image);
 
 /* A neighbour of the revision's files has changed: another one of the same files takes its place. */

@@ -85,11 +85,11 @@ struct ips_end {
 
 void ips_deinit(struct ips *ips);
 
-/* Whether the line is the first of a report of Apple's systems. */
+/* Says if the line is the first of a report of Apple's systems. */
 bool ips_is_header(struct text_scan line);
 
 /*
- * Whether a report of minidump_stackwalk, MetricKit or MongoDB begins with the line, of which the first
+ * Says if a report of minidump_stackwalk, MetricKit or MongoDB begins with the line, of which the first
  * IPS_BEGIN_MAX bytes count: with its brace or, after a line that has just that, with its first member.
  */
 bool ips_begins(struct text_scan line, bool after_brace);
