@@ -175,7 +175,12 @@ rgw frontends = beast endpoint=127.0.0.1:@PORT@
 
     def wait_for(self, *argv, text):
         end = time.monotonic() + LIMIT
-        while text not in self.run(*argv):
+        while True:
+            try:
+                if text in self.run(*argv):
+                    return
+            except subprocess.CalledProcessError:  # a monitor that is still electing itself refuses
+                pass
             if time.monotonic() > end:
                 raise RuntimeError("%s: no %s" % (" ".join(argv), text))
             time.sleep(0.2)
