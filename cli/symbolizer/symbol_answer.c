@@ -43,9 +43,8 @@ static int look_up(struct symbol_answer *answer, uint64_t addr)
 	unsigned flags = answer->options->skip_line_zero ? GSYM_LOOKUP_NEAR : 0;
 	const struct gsym_reader *reader = answer->module->image.reader;
 	int err = reader ? gsym_lookup_flags(reader, addr, 0, flags, &answer->found, NULL) : -ENOENT;
-	if (!err && !answer->found.n_frames)
-		return -ENOENT;
-	return err && err != -ENOMEM ? -ENOENT : err;
+	answer->has_function = !err && answer->found.n_frames;
+	return answer->has_function || err == -ENOMEM ? err : -ENOENT;
 }
 
 /* Without inlined frames LLVM's own style names the function in the symbol table, others the innermost. */

@@ -26,6 +26,7 @@ struct symbol_answer {
 	uint64_t link;     /* of QUERY_CODE: the address in the file */
 	VEC(struct shown_frame) frames;   /* the innermost first; of a symbol each place that has it */
 	const struct object_symbol *data; /* of QUERY_DATA, borrowed from the module; NULL: none */
+	bool has_function;                /* the module has one at the address: not its symbols alone */
 	struct gsym_answer found;         /* memory */
 	run_detail_vec details;           /* likewise; of QUERY_DATA the declaration, or none */
 	struct gsym_diag details_lost;    /* why an answer had none, the last one; empty: each had */

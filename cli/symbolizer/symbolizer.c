@@ -85,7 +85,7 @@ static void answer_early(void *user, struct symbol_module *module)
 	const struct symbol_query *query = symbolizer->query;
 	if (!query || query->kind != QUERY_CODE ||
 	    symbol_answer_from(module, &symbolizer->options, query, &symbolizer->answer) ||
-	    !symbolizer->answer.frames.n)
+	    !symbolizer->answer.has_function)
 		return;
 	symbolizer->query = NULL;
 	print_answer(symbolizer);
