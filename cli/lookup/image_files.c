@@ -16,6 +16,7 @@
 #include "cli/command/message.h"
 #include "gsym/read/reader.h"
 #include "gsym/render/shown_names.h"
+#include "log/engine/symbol_match.h"
 
 enum {
 	IMAGES_MAX = 4096,  /* open at the same time */
@@ -197,6 +198,7 @@ void images_deinit(struct image_files *images)
 	}
 	vec_free(&images->list);
 	vec_free(&images->asked);
+	vec_free(&images->modules.images);
 	for (size_t i = 0; i < images->refused.n; i++)
 		free(images->refused.v[i]);
 	vec_free(&images->refused);
@@ -208,8 +210,8 @@ void images_deinit(struct image_files *images)
  */
 static int refuse_path(struct image_files *images, const char *path, int err, const struct gsym_diag *diag)
 {
-	if (err == -ENOMEM)
-		return err;
+	if (err == -ENOMEM || images->modules.opening)
+		return err == -ENOMEM ? err : -ENOENT;
 	for (size_t i = 0; i < images->refused.n; i++)
 		if (strcmp(images->refused.v[i], path) == 0)
 			return -ENOENT;
@@ -295,7 +297,7 @@ struct named_builds {
 		char id[FILTER_ID_SIZE];
 		int fit; /* of image_place_fit() */
 	} v[BUILDS_MAX];
-	char release[FILTER_RELEASE_SIZE]; /* of the last of another release */
+	char release[FILTER_RELEASE_SIZE]; /* that the last source tells */
 };
 
 /* Reads of the sources of build @i how well they fit. A status that cannot be read tells nothing. */
@@ -309,11 +311,10 @@ static void compare_sources(struct named_builds *builds, unsigned i)
 	FILE *status = fopen(path, "re");
 	while (status && (n = getline(&line, &room, status)) > 0) {
 		line[n - (line[n - 1] == '\n')] = 0;
-		if (strncmp(line, key, strlen(key)) == 0)
-			builds->v[i].fit =
-				image_place_fit(builds->v[i].fit, line + strlen(key), builds->module);
-		if (builds->v[i].fit == IMAGE_OTHER_RELEASE)
-			image_release_of(line + strlen(key), builds->release);
+		if (strncmp(line, key, strlen(key)) != 0)
+			continue;
+		builds->v[i].fit = image_place_fit(builds->v[i].fit, line + strlen(key), builds->module);
+		image_release_of(line + strlen(key), builds->release);
 	}
 	free(line);
 	if (status)
@@ -452,6 +453,32 @@ int images_find(struct image_files *images, const struct filter_module *module, 
 	return err;
 }
 
+/* Returns whether the file is a kernel, by its name or by the first function in C that each has. */
+static bool is_kernel_file(const struct image_files *images, const struct image_file *file)
+{
+	static const char first[] = "start_kernel";
+	const struct filter_module kernel = {.name = "vmlinux", .is_kernel = true};
+	const struct kernel_symbol symbol = {.name = first, .name_size = strlen(first)};
+	struct symbol_match match;
+	return name_fit_of(images, file, &kernel) > IMAGE_STANDS_IN ||
+	       symbol_match(file->reader, &symbol, &match) == 0;
+}
+
+/* Writes the id of a file of the module, if both have one. */
+static bool tell_other_id(const struct image_files *images, const struct image_file *file,
+			  const struct filter_module *module, char ret[static FILTER_ID_SIZE])
+{
+	const struct gsym_info *info = gsym_reader_info(file->reader);
+	int fit = name_fit_of(images, file, module);
+	bool is_its = fit > IMAGE_STANDS_IN || fit == IMAGE_OTHER_RELEASE ||
+		      (fit == IMAGE_STANDS_IN && is_kernel_file(images, file));
+	if (!module->id[0] || !is_its || !info->uuid_size || info->uuid_size >= FILTER_ID_SIZE / 2)
+		return false;
+	for (size_t k = 0; k < info->uuid_size; k++)
+		snprintf(ret + 2 * k, 3, "%02x", info->uuid[k]);
+	return true;
+}
+
 bool images_tell_other(struct image_files *images, const struct filter_module *module,
 		       char ret[static FILTER_ID_SIZE])
 {
@@ -459,15 +486,9 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 	const char *id;
 	for (size_t i = 0; i < images->n_given; i++) {
 		const struct image_file *file = &images->list.v[i];
-		const struct gsym_info *info = gsym_reader_info(file->reader);
-		int fit = name_fit_of(images, file, module);
-		if (module->id[0] && fit > IMAGE_STANDS_IN && info->uuid_size &&
-		    info->uuid_size < FILTER_ID_SIZE / 2) {
-			for (size_t k = 0; k < info->uuid_size; k++)
-				snprintf(ret + 2 * k, 3, "%02x", info->uuid[k]);
+		if (tell_other_id(images, file, module, ret))
 			return true;
-		}
-		if (fit == IMAGE_OTHER_RELEASE &&
+		if (name_fit_of(images, file, module) == IMAGE_OTHER_RELEASE &&
 		    (image_release_of(file->name, ret) || (file->real && image_release_of(file->real, ret))))
 			return true;
 	}
@@ -479,10 +500,9 @@ bool images_tell_other(struct image_files *images, const struct filter_module *m
 
 bool images_lack_kernel(const struct image_files *images)
 {
-	const struct filter_module kernel = {.name = "vmlinux", .is_kernel = true};
 	bool has = images->options.mount;
 	for (size_t i = 0; i < images->n_given && !has; i++)
-		has = name_fit_of(images, &images->list.v[i], &kernel) > IMAGE_STANDS_IN;
+		has = is_kernel_file(images, &images->list.v[i]);
 	return !has;
 }
 
@@ -543,6 +563,76 @@ static bool is_ko(const char *path)
 	return dot && (!dot[3] || dot[3] == '.');
 }
 
+/* Opens the image of a row of images.tsv if it is a module of the kernel's release. 0, -ENOMEM or -ENFILE. */
+static int add_module(struct image_files *images, const struct filter_module *kernel, char *row)
+{
+	const char *path = strrchr(row, '\t');
+	struct named_builds build = {.module = kernel, .mount = images->options.mount};
+	size_t size = strcspn(row, "\t");
+	struct image_file *file;
+	if (!path || !is_ko(path + 1) || size >= FILTER_ID_SIZE)
+		return 0;
+	memcpy(build.v[0].id, row, size);
+	build.v[0].fit = image_place_fit(0, path + 1, kernel);
+	if (!build.v[0].fit)
+		compare_sources(&build, 0);
+	if (build.v[0].fit <= 0)
+		return 0;
+	int err = images->list.n < IMAGES_MAX ? open_mounted(images, build.v[0].id, &file) : -ENFILE;
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	return vec_push(&images->modules.images, (size_t)(file - images->list.v));
+}
+
+/* The release of a kernel of which a log has none is that of its image. */
+static void complete_release(struct image_files *images, struct filter_module *kernel)
+{
+	struct named_builds build = {.module = kernel, .mount = images->options.mount};
+	const struct image_file *file;
+	if (kernel->release[0] || images_find(images, kernel, &file))
+		return;
+	if (file < images->list.v + images->n_given) {
+		if (!image_release_of(file->name, kernel->release) && file->real)
+			image_release_of(file->real, kernel->release);
+		return;
+	}
+	snprintf(build.v[0].id, sizeof(build.v[0].id), "%s", file->name);
+	compare_sources(&build, 0);
+	strcpy(kernel->release, build.release);
+}
+
+/* Opens the modules of the kernel in the mount, which are converted if necessary; once. 0 or -ENOMEM. */
+static int list_modules(struct image_files *images, const struct filter_module *of)
+{
+	struct kernel_modules *modules = &images->modules;
+	struct filter_module kernel = *of;
+	char path[PATH_MAX], *row = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int err = 0;
+	if (modules->listed && strcmp(modules->kernel.release, of->release) == 0 &&
+	    strcmp(modules->kernel.id, of->id) == 0)
+		return 0;
+	modules->images.n = 0;
+	modules->listed = true;
+	modules->kernel = kernel;
+	complete_release(images, &kernel);
+	if (!kernel.release[0])
+		return 0;
+	modules->opening = true;
+	snprintf(path, sizeof(path), "%s/images.tsv", images->options.mount);
+	FILE *list = fopen(path, "re");
+	while (list && !err && (n = getline(&row, &room, list)) > 0) {
+		row[n - (row[n - 1] == '\n')] = 0;
+		err = add_module(images, &kernel, row);
+	}
+	modules->opening = false;
+	free(row);
+	if (list)
+		fclose(list);
+	return err == -ENOMEM ? err : 0;
+}
+
 int images_module(void *user, const struct filter_module *kernel, size_t i, struct filter_image *ret)
 {
 	struct image_files *images = user;
@@ -553,7 +643,12 @@ int images_module(void *user, const struct filter_module *kernel, size_t i, stru
 		if (is_ko(file->name) && place >= 0 && !i--)
 			return fill_image(images, file, kernel, ret);
 	}
-	return -ENOENT;
+	if (!images->options.mount || !(images->by_name || kernel->id[0]))
+		return -ENOENT;
+	int err = list_modules(images, kernel);
+	if (err || i >= images->modules.images.n)
+		return err ? err : -ENOENT;
+	return fill_image(images, &images->list.v[images->modules.images.v[i]], kernel, ret);
 }
 
 bool images_segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret)

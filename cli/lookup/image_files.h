@@ -33,6 +33,14 @@ struct asked_module {
 	time_t time;  /* it was asked at */
 };
 
+/* The modules in the mount of the kernel that was last asked for. */
+struct kernel_modules {
+	VEC(size_t) images; /* indexes in the list */
+	struct filter_module kernel;
+	bool listed;
+	bool opening; /* those without code are no error */
+};
+
 struct image_files {
 	struct object_options options;
 	struct path_strip strip;
@@ -40,6 +48,7 @@ struct image_files {
 	VEC(struct image_file) list;
 	size_t n_given; /* the first of them are operands, the rest are of the mount */
 	VEC(struct asked_module) asked;
+	struct kernel_modules modules;
 	VEC(char *) refused; /* paths there that could not be read or converted; each was printed once */
 };
 
@@ -67,7 +76,7 @@ int images_find(struct image_files *images, const struct filter_module *module,
 bool images_tell_other(struct image_files *images, const struct filter_module *module,
 		       char ret[static FILTER_ID_SIZE]);
 
-/* Returns whether no file is named like the kernel: the only one stands in for it. */
+/* Returns whether no file is a kernel. */
 bool images_lack_kernel(const struct image_files *images);
 
 /* Determines the roots of an image, if they are wanted; once. 0 or -ENOMEM. */

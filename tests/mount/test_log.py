@@ -161,6 +161,11 @@ class LogTest(MountTest):
         done = run(GSYM, "filter", os.path.join(path, "kernel", "my-mod.ko"), os.path.join(path, "vmlinux"), input=text.encode())
         self.assertEqual(done.stdout.decode(), text)
         self.assertRegex(done.stderr.decode(), "my_mod: 1 frame not explained: of another build: the log is of 5.10.0, the file of 6.12.1;")
+        # A kernel is known by what it has, whatever its file is called.
+        kernel = os.path.join(self.dir, "0123.debug")
+        run(CC, "-g", "-nostdlib", "-shared", "-Wl,--build-id", "-x", "c", "-", "-o", kernel, input=b"int start_kernel(int a) { return a; }\n")
+        done = run(GSYM, "filter", kernel, input=text.replace(" #1", " #1 " + "01" * 20).encode())
+        self.assertIn("the log is of %s, the file of %s;" % ("01" * 20, build_id(kernel)), done.stderr.decode())
         # A stack of bpftrace does not say of which module its functions are.
         stack = "        mod_one+5\n        core_one+5\n        nobody+5\n"
         files = [os.path.join(path, "vmlinux"), os.path.join(path, "kernel", "my-mod.ko")]
@@ -168,6 +173,15 @@ class LogTest(MountTest):
         for more, want in (((), ["mod_one (", "core_one (", "nobody+5"]), ((os.path.join(self.dir, "copy.ko"),), ["mod_one+5", "core_one (", "nobody+5"])):
             done = run(GSYM, "filter", *files, *more, input=stack.encode()).stdout.decode()
             self.assertEqual([line.strip()[:len(start)] for line, start in zip(done.splitlines(), want)], want)
+        # Over a mount those of the release are tried: that of the log, else of the kernel with the name.
+        for release, want in (("6.1.0-13-amd64", "older"), ("6.12.1", "newer"), ("5.10.0", None)):
+            log = "CPU: 0 PID: 1 Comm: cat Not tainted %s #1\n" % release + stack
+            done = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=log.encode()).stdout.decode()
+            self.assertEqual(re.findall(r"(\w+_one) \((?:.*/)?(older|newer)\.c:1\)", done), [("mod_one", want), ("core_one", want)] if want else [])
+        os.remove(os.path.join(self.source, "lib", "modules", "6.1.0-13-amd64", "vmlinux"))
+        mount_harness.wait_until(lambda: len(self.builds("vmlinux")) == 1, "one kernel")
+        done = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=stack.encode()).stdout.decode()
+        self.assertEqual(re.findall(r"(\w+_one) \((?:.*/)?(older|newer)\.c:1\)", done), [("mod_one", "newer"), ("core_one", "newer")])
 
     def test_paths(self):
         """Of several builds of a name the log means the one that is where the log says."""
