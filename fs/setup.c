@@ -171,18 +171,7 @@ static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 		return diag_set(diag, -ENOENT, "cannot find the gsym program '%s': set -o worker=PATH",
 				fs->options.worker ? fs->options.worker : "gsym");
 	child_keep_program(fs->worker);
-	const struct child_order order = {
-		.program = fs->worker,
-		.mode = "scan",
-		.fds = &fs->cache.dir,
-		.n_fds = 1,
-		.stop_fd = fs->stop_fd,
-	};
-	struct child child;
-	int err = child_start(&order, &child, diag);
-	if (!err)
-		child_finish(&child, NULL);
-	return err;
+	return child_try(fs->worker, fs->stop_fd, diag);
 }
 
 /*

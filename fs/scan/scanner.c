@@ -17,6 +17,7 @@
 #include "fs/scan/scan_pace.h"
 #include "fs/scan/sweep.h"
 #include "work/os/thread.h"
+#include "work/worker/child.h"
 #include "fs/sys/starter.h"
 
 void scanner_init(struct scanner *scanner)
@@ -116,6 +117,18 @@ static bool wait_for_next(struct scanner *scanner, struct scan_pace *pace)
 	return true;
 }
 
+/* Notices early that no worker can be started any more, as on a host without free processes, or again. */
+static void try_worker(const struct scan *scan)
+{
+	const int before = child_start_error();
+	struct gsym_diag why = {""};
+	int err = child_try(scan->worker, scan->stop_fd, &why);
+	if (err && err != -ECANCELED && !before)
+		log_error(scan->log, "%s", why.text);
+	else if (!err && before)
+		log_info(scan->log, "workers can be started again");
+}
+
 static void *scan_forever(void *arg)
 {
 	struct scanner *scanner = arg;
@@ -131,6 +144,7 @@ static void *scan_forever(void *arg)
 		int err = scan_pass(scan);
 		images_free_retired(scan->images);
 		starter_release(scanner->starter);
+		try_worker(scan);
 		const struct scan_walk walk = {
 			.err = err,
 			/* The first one may have had to look at every file, and says nothing of the next. */

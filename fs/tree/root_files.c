@@ -8,6 +8,7 @@
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
 #include "work/os/beneath.h"
+#include "work/worker/child.h"
 
 /* ---- README ---- */
 
@@ -49,6 +50,17 @@ static const char *scan_state(struct images *images)
 							: "complete";
 	mutex_unlock(&images->lock);
 	return state;
+}
+
+/* The second line: gsymfs --check reads the first two. */
+static void put_worker(struct kv_writer *kv)
+{
+	int err = child_start_error();
+	char text[128] = "starts";
+	if (err)
+		snprintf(text, sizeof(text), "cannot be started: %s",
+			 err == -ECHILD ? "no answer" : strerror(-err));
+	kv_text(kv, "worker", text);
 }
 
 struct skipped_keys {
@@ -114,6 +126,7 @@ struct content *root_status(struct tree *tree, struct revision *dir, const struc
 	int err = 0, refused = beneath_refused();
 	kv_begin(&kv);
 	kv_text(&kv, "state", scan_state(tree->images));
+	put_worker(&kv);
 	for (size_t i = 0; i < tree->n_roots; i++)
 		kv_item(&kv, "source", tree->roots[i].path, strlen(tree->roots[i].path));
 	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)

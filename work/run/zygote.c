@@ -257,6 +257,8 @@ int zygote_start_worker(struct zygote *zygote, const struct child_order *order, 
 	struct gsym_diag why = {""};
 	int err = zygote ? fork_worker(zygote, order, ret, &why) : -ENOENT;
 	if (!err)
+		child_note_start(0);
+	if (!err)
 		return 0;
 	if (err == -ECANCELED)
 		return diag_set(diag, err, "%s", why.text);

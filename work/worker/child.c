@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,19 @@ void child_forget_program(void)
 	if (own_program.path)
 		close(own_program.fd);
 	own_program.path = NULL;
+}
+
+static atomic_int start_error; /* see child_start_error() */
+
+void child_note_start(int err)
+{
+	if (err != -ECANCELED)
+		atomic_store(&start_error, err);
+}
+
+int child_start_error(void)
+{
+	return atomic_load(&start_error);
 }
 
 /* Duplicates each descriptor to a high number, to be moved to its final number in the worker. */
@@ -305,6 +319,7 @@ int child_spawn(const struct child_order *order, struct child *ret, struct gsym_
 	close(pair[1]);
 	if (err) {
 		close(pair[0]);
+		child_note_start(err);
 		if (err == -EPERM && syscall(SYS_clone3, NULL, 0) < 0 && errno == EPERM)
 			return diag_set(diag, -ECHILD,
 					"a filter of system calls refuses clone3(2) with EPERM, where the C "
@@ -320,10 +335,22 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 {
 	struct child child;
 	int err = child_spawn(order, &child, diag);
-	if (!err)
-		err = await_ready(order, &child, diag);
+	if (err)
+		return err;
+	err = await_ready(order, &child, diag);
+	child_note_start(err);
 	if (!err)
 		*ret = child;
+	return err;
+}
+
+int child_try(const char *program, int stop_fd, struct gsym_diag *diag)
+{
+	const struct child_order order = {.program = program, .mode = "scan", .stop_fd = stop_fd};
+	struct child child;
+	int err = child_start(&order, &child, diag);
+	if (!err)
+		child_finish(&child, NULL);
 	return err;
 }
 

@@ -51,6 +51,16 @@ void child_forget_program(void);
  */
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 
+/* Starts a worker that has nothing to do, and ends it: the results of child_start(). */
+int child_try(const char *program, int stop_fd, struct gsym_diag *diag);
+
+/*
+ * The negative errno with which the last start of a worker failed, -ECHILD if it gave no answer; 0: it is
+ * ready. child_start() notes that; who starts workers otherwise does so with child_note_start().
+ */
+int child_start_error(void);
+void child_note_start(int err);
+
 /* Likewise, but its WORKER_READY is left to be received. */
 int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 

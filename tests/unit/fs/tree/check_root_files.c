@@ -33,6 +33,7 @@ static void says(const char *text)
 }
 
 /* What is said of files before and after the lines that a case is about. */
+#define WORKER   "worker\tstarts\n"
 #define NO_FILES "skipped\t0\ntruncated\t0\nnot_entered\t0\n"
 
 static int set_up(void **state)
@@ -49,12 +50,12 @@ TEST(states)
 		bool hashing;
 		const char *text;
 	} rows[] = {
-		{false, -ENOENT, false, "state\tscanning\n" NO_FILES},
-		{false, -EIO, true, "state\tscanning\n" NO_FILES},
-		{true, -EIO, false, "state\tincomplete\n" NO_FILES},
-		{true, -EIO, true, "state\tincomplete\n" NO_FILES},
-		{true, -ENOENT, true, "state\thashing\n" NO_FILES},
-		{true, -ENOENT, false, "state\tcomplete\n" NO_FILES},
+		{false, -ENOENT, false, "state\tscanning\n" WORKER NO_FILES},
+		{false, -EIO, true, "state\tscanning\n" WORKER NO_FILES},
+		{true, -EIO, false, "state\tincomplete\n" WORKER NO_FILES},
+		{true, -EIO, true, "state\tincomplete\n" WORKER NO_FILES},
+		{true, -ENOENT, true, "state\thashing\n" WORKER NO_FILES},
+		{true, -ENOENT, false, "state\tcomplete\n" WORKER NO_FILES},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		mutex_lock(&t.f->images.lock);
@@ -71,9 +72,9 @@ TEST(sources)
 	const struct scan_root roots[] = {{.path = (char *)"/src"}, {.path = (char *)"/other\tone"}};
 	t.tree.roots = roots;
 	t.tree.n_roots = 1;
-	says("state\tscanning\nsource\t/src\n" NO_FILES);
+	says("state\tscanning\n" WORKER "source\t/src\n" NO_FILES);
 	t.tree.n_roots = 2;
-	says("state\tscanning\nsource\t/src\nsource\t/other\\tone\n" NO_FILES);
+	says("state\tscanning\n" WORKER "source\t/src\nsource\t/other\\tone\n" NO_FILES);
 }
 
 /* ---- Files that cannot be used ---- */
@@ -86,8 +87,7 @@ TEST(files)
 {
 	const struct caller root = {.uid = 0}, own = {.uid = geteuid()},
 			    other = {.uid = geteuid() + 1, .gid = GROUP};
-	const char *all = "state\tscanning\n"
-			  "skipped\t2\n"
+	const char *all = "state\tscanning\n" WORKER "skipped\t2\n"
 			  "skipped_file\t/src/a/damaged: not an ELF file\n"
 			  "skipped_file\t/src/b/secret: not an ELF file\n"
 			  "truncated\t1\n"
@@ -98,8 +98,7 @@ TEST(files)
 	skipped_add(&t.skipped, "c", &cut, true, 1);
 	says_to(&root, all);
 	says_to(&own, all);
-	says_to(&other, "state\tscanning\n"
-			"skipped\t2\n"
+	says_to(&other, "state\tscanning\n" WORKER "skipped\t2\n"
 			"skipped_file\t/src/a/damaged: not an ELF file\n"
 			"skipped_more\t1\n"
 			"truncated\t1\n"
