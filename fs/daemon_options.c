@@ -225,6 +225,7 @@ static const struct option_row switches[] = {
 	{'f', NULL, NULL, "stay in the foreground and log to standard error", FLAG(foreground)},
 	{'d', NULL, NULL, "like -f, and log every request", FLAG(debug)},
 	{'s', NULL, NULL, "serve requests with one thread", FLAG(single_thread)},
+	{'c', "check", NULL, "only check that the daemon at MOUNT answers", FLAG(check)},
 	{'h', "help", NULL, "print this help", FLAG(show_help)},
 	{'V', "version", NULL, "print the version", FLAG(show_version)},
 	{0},
@@ -242,6 +243,7 @@ void options_print_help(FILE *file)
 		.section = "Access",
 	};
 	fputs("Usage: gsymfs [-f] [-d] [-s] [-o option,...] [--option]... SOURCE... MOUNT\n"
+	      "       gsymfs --check MOUNT\n"
 	      "\n"
 	      "Mounts the directories of object files SOURCE, also written as one\n"
 	      "operand with colons between them, at MOUNT, where\n"
@@ -423,6 +425,14 @@ static int imply_default_permissions(struct options *o)
 static int name_operands(struct options *o)
 {
 	size_t given = 0;
+	if (o->check && o->n_operands == 1) {
+		o->mountpoint = o->operands[0];
+		return 0;
+	}
+	if (o->check) {
+		fputs("gsymfs: option '--check': takes one operand, MOUNT\n", stderr);
+		return -EINVAL;
+	}
 	while (given < o->n_operands && *o->operands[given])
 		given++;
 	if (given == o->n_operands && given > 1) {

@@ -64,6 +64,7 @@ struct options {
 	bool single_thread;
 	bool show_help;
 	bool show_version;
+	bool check;       /* only whether @mountpoint answers */
 	bool allow_other; /* or allow_root */
 	bool default_permissions;
 	bool has_fsname;

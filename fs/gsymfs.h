@@ -6,6 +6,7 @@
 #define FS_GSYMFS_H
 
 #include "fs/daemon_options.h"
+#include "fs/liveness.h"
 
 #include "work/cache/cache.h"
 #include "work/os/log.h"
@@ -55,6 +56,7 @@ struct gsymfs {
 	struct answers answers;
 	struct tree tree; /* the session's user data */
 	struct signals signals;
+	struct watchdog watchdog;
 	struct fuse_session *session;
 };
 

@@ -36,6 +36,9 @@
  *   session.c                 fails the parked requests, stops workers and threads, unmounts
  *   setup.c                   frees the parts
  *
+ * Watched
+ *   liveness.c                gsymfs --check, which systemd's watchdog has the daemon run, too
+ *
  * Errors in the arguments are reported before the daemon goes to the background. The starting process exits
  * with 0 only when the file system is mounted.
  */
@@ -48,6 +51,7 @@
 #include <unistd.h>
 
 #include "fs/gsymfs.h"
+#include "fs/liveness.h"
 #include "store/share/share.h"
 #include "work/sandbox/sandbox.h"
 #include "work/worker/child.h"
@@ -56,6 +60,7 @@ enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FAILED = 1,
 	STATUS_USAGE = 2,
+	/* liveness.h has others of --check */
 };
 
 static int run(struct gsymfs *fs)
@@ -117,6 +122,8 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 		printf("gsymfs " GSYMFS_VERSION "\nsandbox of workers: %s\n", sandbox_layers());
 		return STATUS_OK;
 	}
+	if (fs->options.check)
+		return (enum exit_status)liveness_check(fs->options.mountpoint);
 	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
 	log_find_journal(&fs->log);
 	fs->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

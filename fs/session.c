@@ -88,6 +88,7 @@ static void stop_threads(void *arg)
 		log_error(&fs->log, "cannot stop the workers: %s", strerror(errno));
 	stop_calls(fs);
 	scanner_stop(&fs->scanner);
+	watchdog_stop(&fs->watchdog);
 }
 
 /* SIGHUP looks for changes in SOURCE: nothing else that was read at the start can change. */
@@ -122,6 +123,9 @@ static int start_threads(struct gsymfs *fs)
 		err = remote_start(&fs->remote);
 	if (!err)
 		err = scanner_start(&fs->scanner);
+	fs->watchdog = (struct watchdog){.mountpoint = fs->mountpoint, .stop_fd = fs->stop_fd};
+	if (!err)
+		err = watchdog_start(&fs->watchdog);
 	return err ? err : signals_start(&fs->signals); /* last: a signal stops the others */
 }
 

@@ -319,6 +319,46 @@ class DaemonTest(MountTest):
                 journal.seek(0)
                 self.assertEqual(journal.read(len(start)), start)
 
+    def check(self, mnt=None):
+        """The exit status of --check, and what it says."""
+        done = run(GSYMFS, "--check", mnt or self.mnt, check=False)
+        return done.returncode, done.stderr.decode()
+
+    def test_check(self):
+        """A probe: what is not well, and an end in time where the daemon has none."""
+        self.assertEqual(run(GSYMFS, "--check", check=False).returncode, 2)
+        self.assertEqual(self.check(), (1, "gsymfs: %s: gsymfs is not mounted there\n" % self.mnt))
+        relay = mount_harness.Relay(self)
+        relay.hold(1)
+        daemon = self.mount("worker=" + relay.worker, "watch=no", "rescan=1")
+        self.assertEqual(self.check(), (3, "gsymfs: %s: the first scan is not complete\n" % self.mnt))
+        relay.release(1)
+        daemon.wait_scanned()
+        wait_until(lambda: self.check() == (0, ""), "a daemon that is well")
+        os.rename(relay.worker, relay.worker + "~")
+        wait_until(lambda: self.check()[0] == 4, "a scan that can start no worker")
+        self.assertRegex(self.check()[1], "worker: cannot be started: No such file")
+        self.assertIn("error: cannot start the worker ", daemon.log())
+        os.rename(relay.worker + "~", relay.worker)
+        wait_until(lambda: self.check() == (0, ""), "a scan that can start one again")
+        daemon.process.send_signal(signal.SIGSTOP)
+        self.assertEqual(self.check(), (1, "gsymfs: %s: no answer within 10 seconds\n" % self.mnt))
+        daemon.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.check(), (0, ""))
+        daemon.stop(signal.SIGKILL)
+        self.assertEqual(self.check()[0], 1)
+
+    def test_watchdog(self):
+        """It is fed while the mount answers, with what systemctl status shows."""
+        notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(notified.close)
+        notified.bind(os.path.join(self.dir, "notify"))
+        notified.settimeout(LIMIT)
+        daemon = self.mount(env=dict(os.environ, NOTIFY_SOCKET=notified.getsockname(), WATCHDOG_USEC="200000"))
+        for _ in range(3):
+            wait_until(lambda: notified.recv(1000) == b"WATCHDOG=1\nSTATUS=serving", "a notification")
+        self.assertEqual(daemon.stop(), 0)
+
     def test_signals_end_it_cleanly(self):
         for sig in (signal.SIGTERM, signal.SIGINT):
             daemon = self.mount()

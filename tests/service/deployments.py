@@ -8,6 +8,7 @@ USER = 1500  # of the deployments that are not root's
 OTHER = 65534
 UNIT = "gsymfs@test.service"
 FSTAB = f"{SOURCES} {MOUNT} fuse.gsymfs allow_other,_netdev,nofail"
+SHORT_WATCHDOG = "WatchdogSec=4\n"  # so that no test waits for a minute
 USER_UNIT = """[Service]
 Type=notify
 ExecStart=/usr/local/bin/gsymfs -f {sources} %h/sym
@@ -21,7 +22,7 @@ class Service:
     gsymfs@test, with what an administrator may write into a drop-in.
     @says: a regular expression for what it tells in the file status, or, where it cannot start, in the journal.
     """
-    uid, mount, heals = 0, MOUNT, True
+    uid, mount, heals, watched = 0, MOUNT, True, True
 
     def __init__(self, name, drop_in="", options="allow_other", says=r"state\s+complete", starts=True,
                  source=SOURCES):
@@ -30,7 +31,7 @@ class Service:
 
     def start(self, machine):
         machine.write("/etc/gsymfs/test.conf", f"SOURCE={self.source}\nMOUNT={MOUNT}\nOPTIONS={self.options}\n")
-        machine.write(f"/etc/systemd/system/{UNIT}.d/drop-in.conf", f"[Service]\n{self.drop_in}\n")
+        machine.write(f"/etc/systemd/system/{UNIT}.d/drop-in.conf", f"[Service]\n{SHORT_WATCHDOG}{self.drop_in}\n")
         return machine.sh(f"systemctl daemon-reload; systemctl start {UNIT} || journalctl -u {UNIT} -n 20")
 
     def stop(self, machine):
@@ -39,14 +40,13 @@ class Service:
     def journal(self, machine):
         return machine.sh(f"journalctl -o cat -u {UNIT} -n 30")
 
-    def kill(self, machine):
-        machine.sh(f"systemctl kill -s KILL --kill-who=main {UNIT}")
+    def kill(self, machine, signal="KILL"):
+        machine.sh(f"systemctl kill -s {signal} --kill-who=main {UNIT}")
 
 
 class UserUnit(Service):
     """A service of a user's own systemd, as gsymfs(1) has it."""
-    uid = USER
-    mount = "/home/symbols/sym"
+    uid, mount, watched = USER, "/home/symbols/sym", False
 
     def start(self, machine):
         machine.write("/home/symbols/.config/systemd/user/sym.service", USER_UNIT.format(sources=SOURCES.replace(":", " ")))
@@ -64,8 +64,8 @@ class UserUnit(Service):
     def journal(self, machine):
         return machine.sh("journalctl -o cat _UID=1500 -n 30")
 
-    def kill(self, machine):
-        machine.sh("systemctl --user kill -s KILL --kill-who=main sym", USER)
+    def kill(self, machine, signal="KILL"):
+        machine.sh(f"systemctl --user kill -s {signal} --kill-who=main sym", USER)
 
 
 class Fstab(Service):
