@@ -35,6 +35,7 @@
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 #include "work/swift/swift_names.h"
+#include "work/types/convert_revision.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,10 +99,12 @@ static int help(int argc, char **argv)
 static int run_command(int argc, char **argv)
 {
 	const struct command *command = find_command(argv[0]);
+	char revision[REVISION_TEXT_SIZE];
 	if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
 		return help(argc, argv);
 	if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0) {
 		program_version();
+		printf("converter: %s\n", convert_revision_all(revision));
 		return STATUS_OK;
 	}
 	return command ? command->run(argc, argv) : refuse_command(argv[0]);

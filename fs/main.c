@@ -54,6 +54,7 @@
 #include "fs/liveness.h"
 #include "store/share/share.h"
 #include "work/sandbox/sandbox.h"
+#include "work/types/convert_revision.h"
 #include "work/worker/child.h"
 
 enum exit_status {
@@ -109,6 +110,7 @@ static bool open_standard_streams(void)
 
 static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 {
+	char revision[REVISION_TEXT_SIZE];
 	int err = options_parse(argc, argv, &fs->options);
 	if (err == -ENOMEM)
 		fputs("gsymfs: out of memory\n", stderr);
@@ -119,7 +121,8 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 		return STATUS_OK;
 	}
 	if (fs->options.show_version) {
-		printf("gsymfs " GSYMFS_VERSION "\nsandbox of workers: %s\n", sandbox_layers());
+		printf("gsymfs " GSYMFS_VERSION "\nsandbox of workers: %s\nconverter: %s\n", sandbox_layers(),
+		       convert_revision_all(revision));
 		return STATUS_OK;
 	}
 	if (fs->options.check)

@@ -42,7 +42,8 @@ struct object {
 	struct gsym_diag *diag;
 	char *path; /* absolute, without symbolic links */
 	int fd, stop_fd;
-	bool is_single; /* no container of several images */
+	enum image_kind single; /* IMAGE_OTHER: it may be a container of several images */
+	enum image_kind kind;
 	struct file_state state;
 	char id[ID_TEXT_SIZE];
 	char arch[16];
@@ -64,12 +65,6 @@ static int report_object(const struct object *object, int err, const char *why, 
 
 /* ---- Which image ---- */
 
-/* ELF; all other formats may have containers. */
-static bool is_single(const uint8_t magic[MAGIC_SIZE])
-{
-	return memcmp(magic, "\177ELF", MAGIC_SIZE) == 0;
-}
-
 static int open_object(struct object *object)
 {
 	struct stat st;
@@ -89,7 +84,7 @@ static int open_object(struct object *object)
 		return report_object(object, err, strerror(-err), NULL);
 	if (err || header_has_magic(magic))
 		return -ENOEXEC;
-	object->is_single = is_single(magic);
+	object->single = object->kind = image_kind_single(magic);
 	object->state = file_state_of(object->fd, &st, file_open_to_all(object->fd, &st, 0));
 	return 0;
 }
@@ -167,6 +162,7 @@ static int identify_object(struct object *object)
 		return report_choices(object, found.images, found.n);
 	id_format(image, object->id);
 	memcpy(object->arch, image->arch, sizeof(object->arch));
+	object->kind = image->kind;
 	return 0;
 }
 
@@ -224,6 +220,7 @@ static struct cache_input input_of(const struct object *object, const struct con
 	return (struct cache_input){
 		.id = object->id,
 		.file = object->state,
+		.kind = object->kind,
 		.version = IMAGE_GSYM_VERSION,
 		.merged = converter->merged,
 		.places = search_path_fingerprint(&converter->search),
@@ -282,7 +279,7 @@ static struct convert_request request_of(struct object *object, const struct cac
 		.asker = object,
 		.id = object->id,
 		.arch = object->arch,
-		.source = {object->path, object->state},
+		.source = {.path = object->path, .state = object->state, .kind = object->kind},
 		.key = key,
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.user = object,
@@ -415,7 +412,7 @@ static int find_image(struct object *object, struct cache *cache, struct lookup_
 	if (object->options->use)
 		return use_image(object, &converter);
 	bool any_arch = object->options->any_alone || !object->options->arch;
-	bool may_know = object->is_single && any_arch && !attach_cache(object, cache);
+	bool may_know = object->single && any_arch && !attach_cache(object, cache);
 	if (may_know && is_known(object, &converter) &&
 	    (take_entry(object, &converter, &ret->handle) || open_in_mount(object, ret)))
 		return 0;

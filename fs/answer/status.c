@@ -17,6 +17,7 @@
 #include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
 #include "fs/sys/key_value.h"
+#include "work/types/convert_revision.h"
 
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16, OTHER_IDS_MAX = 64 /* listed under the lock */ };
 
@@ -149,11 +150,13 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
 	const struct image_facts facts = revision_facts(answers->images, rev);
+	char revision[REVISION_TEXT_SIZE];
 	state(kv, answers, rev);
 	kv_text(kv, "id", facts.id);
 	kv_text(kv, "kind", facts.kind);
 	kv_text(kv, "arch", facts.arch);
 	sources(kv, answers, rev);
+	kv_text(kv, "converter", convert_revision(rev->source.kind, rev->binary.kind, revision));
 	other_ids(kv, rev);
 	ambiguous(kv, answers, rev);
 	fragments(kv, answers, rev);

@@ -21,7 +21,7 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 15 << 16 | CONVERT_REVISION,
+	REVISION = 16 << 16 | IDENTITY_REVISION,
 	RECORD_MIN = 6 * 8 + 2 + 3,
 	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,

@@ -5,7 +5,7 @@
  * by the scan thread only. On disk it is one file in the cache directory, all little endian:
  *
  *	magic               8 bytes
- *	revision            32 bits: of this layout and of the converter's idea of an image
+ *	revision            32 bits: of this layout, and IDENTITY_REVISION
  *	reserved            32 bits, 0
  *	number of records   64 bits
  *	records             best in the order of a walk: dev, ino, size, mtime, ctime, time to look again

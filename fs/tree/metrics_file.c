@@ -11,6 +11,7 @@
 #include "gsym/base/text_buf.h"
 #include "work/run/counters.h"
 #include "work/run/converter.h"
+#include "work/types/convert_revision.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/revision.h"
@@ -297,6 +298,18 @@ static void kept(struct exposition *out, struct tree *tree)
 	       atomic_load(&tree->answers->accounts.charged[ACCOUNT_FILES]));
 }
 
+static void revisions(struct exposition *out)
+{
+	describe(out, "converter_revision", "gauge",
+		 "What is made of files: another revision of a reader converts its formats again.");
+	for (size_t i = 0; i < READERS; i++) {
+		char label[64];
+		const char *revision = convert_revisions[i], *equals = strchr(revision, '=');
+		snprintf(label, sizeof(label), "reader=\"%.*s\"", (int)(equals - revision), revision);
+		sample(out, "converter_revision", label, equals + 1);
+	}
+}
+
 struct content *root_metrics(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
 	(void)dir, (void)caller;
@@ -304,6 +317,7 @@ struct content *root_metrics(struct tree *tree, struct revision *dir, const stru
 	escape_label(&out.mount, tree->mountpoint);
 	describe(&out, "build_info", "gauge", "The version of the daemon.");
 	number(&out, "build_info", "version=\"" GSYMFS_VERSION "\"", 1);
+	revisions(&out);
 	answers(&out, tree->metrics);
 	conversions(&out, tree->metrics);
 	fetches(&out, tree->counters);

@@ -28,11 +28,12 @@ static void add_file(struct text_buf *out, const char *role, const struct store_
 
 void store_record(const struct store_facts *facts, struct text_buf *out)
 {
-	char head[256];
+	char head[256 + REVISION_TEXT_SIZE], revision[REVISION_TEXT_SIZE];
 	snprintf(head, sizeof(head),
-		 "gsymfs-key 2\nformat %d\nconverter %d\ncache %d\ngsym %u\nmerged %d\nservers %0*llx\nid ",
-		 OBJECT_REVISION, CONVERT_REVISION, CACHE_LAYOUT_REVISION, facts->version, facts->merged,
-		 facts->servers ? 16 : 1, (unsigned long long)facts->servers);
+		 "gsymfs-key 3\nformat %d\nconverter %s\ncache %d\ngsym %u\nmerged %d\nservers %0*llx\nid ",
+		 OBJECT_REVISION, convert_revision(facts->source.kind, facts->binary.kind, revision),
+		 CACHE_LAYOUT_REVISION, facts->version, facts->merged, facts->servers ? 16 : 1,
+		 (unsigned long long)facts->servers);
 	text_str(out, head);
 	/* Escaped: no text can look like another line. */
 	escape_str(out, facts->id, ESCAPE_TSV);

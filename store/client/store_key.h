@@ -3,9 +3,9 @@
  *
  * The key record is text, one fact a line, in this order:
  *
- *	gsymfs-key 2
+ *	gsymfs-key 3
  *	format <revision of store_object.h>
- *	converter <CONVERT_REVISION>
+ *	converter <convert_revision() of both files>
  *	cache <CACHE_LAYOUT_REVISION>
  *	gsym <version>
  *	merged <0 or 1>
@@ -26,6 +26,7 @@
 
 #include "store/client/file_print.h"
 #include "store/client/store.h"
+#include "work/types/image_kind.h"
 #include "gsym/base/text_buf.h"
 
 enum {
@@ -37,6 +38,7 @@ enum {
 struct store_file {
 	uint64_t size;
 	char print[FILE_PRINT_SIZE]; /* "": there is no file */
+	enum image_kind kind;
 };
 
 struct store_facts {

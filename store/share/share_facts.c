@@ -18,6 +18,7 @@ static int make_file(const struct converter *c, const struct convert_input *inpu
 		return 0;
 	ret->path = absolute_path(c, input->path);
 	ret->state = input->state;
+	ret->kind = input->kind;
 	return ret->path ? 0 : -ENOMEM;
 }
 
@@ -54,6 +55,7 @@ void share_facts_deinit(struct share_facts *facts)
 static int print_file(const struct share_file *file, int fd, struct store_file *ret)
 {
 	ret->size = file->state.size;
+	ret->kind = file->kind;
 	return file->path ? file_print(fd, file->state.size, ret->print) : 0;
 }
 

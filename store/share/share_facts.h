@@ -12,6 +12,7 @@ enum { SHARE_SOURCE, SHARE_BINARY, SHARE_FILES /* of a conversion */ };
 struct share_file {
 	char *path; /* absolute, owned; NULL: there is none */
 	struct file_state state;
+	enum image_kind kind;
 };
 
 struct share_facts {

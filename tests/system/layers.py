@@ -255,8 +255,20 @@ def check_kinds(root, complaints):
     named = re.compile(rf"(?<!\.kind = )\bIMAGE_(?:{'|'.join(kinds)})\b")
     for path in sources(root):
         for number, line in enumerate(open(os.path.join(root, path), encoding="utf-8"), 1):
-            if kinds and named.search(line):
+            if path != table.replace(".h", ".c") and kinds and named.search(line):
                 complaints.append(f"{path}:{number}: names a kind of object file: ask for a trait ({table}, source_format.h)")
+
+
+def check_revisions(root, complaints):
+    """Each folder of the converter stands at the revision that its changes raise."""
+    table = "work/types/convert_revision.c"
+    text = open(os.path.join(root, table), encoding="utf-8").read()
+    named = [re.sub(r" \(.*?\)", "", name)
+             for line in re.findall(r"^\t/\* (?:None, .*: )?(.*) \*/$", text, re.M) for name in line.split(", ")]
+    named = [name if name == "convert" else f"convert/{name}" for name in named]
+    rooms = {os.path.dirname(path) for path in sources(root) if path.startswith("convert/")}
+    for room in sorted(rooms ^ set(named)):
+        complaints.append(f"{table}: {room}: a folder of the converter needs the revision that its changes raise, once")
 
 
 def main():
@@ -273,6 +285,7 @@ def main():
     check_names(tree, complaints)
     check_rooms(args.root, rows, complaints)
     check_kinds(args.root, complaints)
+    check_revisions(args.root, complaints)
     for complaint in complaints:
         print("layers:", complaint, file=sys.stderr)
     return 1 if complaints else 0

@@ -26,16 +26,18 @@ static uint64_t file_fingerprint(const struct cache_input *input)
 /* Identifies the content: the object file's state and all options that change the output. */
 static uint64_t content_fingerprint(const struct cache_input *input, uint64_t places)
 {
-	uint8_t fields[56];
-	store32(fields, CONVERT_REVISION, false);
-	store32(fields + 4, CACHE_LAYOUT_REVISION, false);
-	store32(fields + 8, input->version, false);
-	store32(fields + 12, input->merged, false);
-	store64(fields + 16, input->file.size, false);
-	store64(fields + 24, (uint64_t)input->file.mtime_ns, false);
-	store64(fields + 32, input->binary.size, false);
-	store64(fields + 40, (uint64_t)input->binary.mtime_ns, false);
-	store64(fields + 48, places, false);
+	uint8_t fields[60];
+	char revision[REVISION_TEXT_SIZE];
+	convert_revision(input->kind, input->binary_kind, revision);
+	store64(fields, XXH3_64bits(revision, strlen(revision)), false);
+	store32(fields + 8, CACHE_LAYOUT_REVISION, false);
+	store32(fields + 12, input->version, false);
+	store32(fields + 16, input->merged, false);
+	store64(fields + 20, input->file.size, false);
+	store64(fields + 28, (uint64_t)input->file.mtime_ns, false);
+	store64(fields + 36, input->binary.size, false);
+	store64(fields + 44, (uint64_t)input->binary.mtime_ns, false);
+	store64(fields + 52, places, false);
 	return XXH3_64bits(fields, sizeof(fields));
 }
 

@@ -7,6 +7,7 @@
 
 #include "work/cache/file_state.h"
 #include "work/cache/image_id.h"
+#include "work/types/image_kind.h"
 
 #define CACHE_LINK_PREFIX "id-"
 
@@ -37,8 +38,10 @@ struct cache_input {
 	/* The object file, and the file with its code or all 0. Their states include read permissions, on
 	 * which it depends which neighbours may be read. */
 	struct file_state file, binary;
-	uint64_t places;  /* search_path_fingerprint() */
-	uint16_t version; /* of GSYM */
+	enum image_kind kind,
+		binary_kind; /* by which it is known what may read them: see convert_revision.h */
+	uint64_t places;     /* search_path_fingerprint() */
+	uint16_t version;    /* of GSYM */
 	bool merged;
 };
 

@@ -40,6 +40,7 @@ struct convert_input {
 	const char *path; /* of the file, see struct converter; NULL: there is none */
 	struct file_state state;
 	bool fetched; /* servers have sent it: they have no other debug file of that image */
+	enum image_kind kind;
 };
 
 /* One conversion. Everything is borrowed. */

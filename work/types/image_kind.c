@@ -1,9 +1,11 @@
 #include "work/types/image_kind.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct image_traits image_traits[IMAGE_KINDS_END] = {[IMAGE_OTHER] = {.word = "other"},
-#define KIND_TRAITS(kind, reader, word, richness, ending) [IMAGE_##kind] = {word, ending, richness},
+#define KIND_TRAITS(kind, reader, word, richness, ending, readers) \
+	[IMAGE_##kind] = {word, ending, richness, readers},
 							   IMAGE_KINDS(KIND_TRAITS)
 #undef KIND_TRAITS
 };
@@ -13,3 +15,8 @@ const char *const richness_words[] = {
 	SOURCE_RICHNESS(RICHNESS_WORD)
 #undef RICHNESS_WORD
 };
+
+enum image_kind image_kind_single(const uint8_t magic[static 4])
+{
+	return memcmp(magic, "\177ELF", 4) == 0 ? IMAGE_ELF : IMAGE_OTHER;
+}

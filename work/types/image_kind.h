@@ -8,6 +8,8 @@
 #ifndef WORK_TYPES_IMAGE_KIND_H
 #define WORK_TYPES_IMAGE_KIND_H
 
+#include <stdint.h>
+
 /* How much a file can tell of an image, and the word for it in `status`. The higher, the better. */
 #define SOURCE_RICHNESS(X)                                                         \
 	X(BARE, "none")                                                            \
@@ -28,23 +30,42 @@ enum richness {
 #undef RICHNESS_VALUE
 };
 
+/* What reads a part of files, each with a revision of its own (convert_revision.h). */
+enum reader {
+	READER_COMMON, /* has a part in all conversions */
+	READER_ELF,
+	READER_MACHO,
+	READER_PE,
+	READER_PDB,
+	READER_BREAKPAD,
+	READER_DWARF,
+	READER_GO,
+	READERS,
+	/* Of programs of any format: */
+	READS_CODE = 1 << READER_DWARF | 1 << READER_GO,
+};
+
 /*
- * X(kind, reader, word, richness, ending)
+ * X(kind, reader, word, richness, ending, readers)
  *
  * @reader:   convert/object has a struct source_format of this name and "_format"
  * @word:     in the file `status`
  * @richness: of all such files; SOURCE_BARE: what they have tells it
  * @ending:   PROGRAM with this ending is used for PROGRAM in preference to richer files; NULL: none is
+ * @readers:  what may have a part in the conversion of such a file, or of one that completes it
  *
  * The index of the scan has the numbers: a new row comes last. No file may begin like one of two kinds.
  */
-#define IMAGE_KINDS(X)                                                                          \
-	X(ELF, elf, "elf", SOURCE_BARE, NULL)                                                   \
-	X(MACHO, macho, "mach-o", SOURCE_BARE, NULL)                                            \
-	X(BREAKPAD, breakpad, "breakpad", SOURCE_BREAKPAD, NULL) /* text symbols of Breakpad */ \
-	X(GSYM_FILE, gsym, "gsym", SOURCE_BARE, ".gsym")                                        \
-	X(PE, pe, "pe", SOURCE_BARE, NULL)   /* PE (COFF): Windows and EFI */                   \
-	X(PDB, pdb, "pdb", SOURCE_PDB, NULL) /* debug data of a PE file, by Microsoft's linker and others */
+#define IMAGE_KINDS(X)                                                                    \
+	X(ELF, elf, "elf", SOURCE_BARE, NULL, READS_CODE | 1 << READER_ELF)               \
+	X(MACHO, macho, "mach-o", SOURCE_BARE, NULL, READS_CODE | 1 << READER_MACHO)      \
+	/* text symbols of Breakpad */                                                    \
+	X(BREAKPAD, breakpad, "breakpad", SOURCE_BREAKPAD, NULL, 1 << READER_BREAKPAD)    \
+	X(GSYM_FILE, gsym, "gsym", SOURCE_BARE, ".gsym", 0)                               \
+	/* PE (COFF): Windows and EFI */                                                  \
+	X(PE, pe, "pe", SOURCE_BARE, NULL, READS_CODE | 1 << READER_PE | 1 << READER_PDB) \
+	/* debug data of a PE file, by Microsoft's linker and others */                   \
+	X(PDB, pdb, "pdb", SOURCE_PDB, NULL, READS_CODE | 1 << READER_PE | 1 << READER_PDB)
 
 enum image_kind {
 	IMAGE_OTHER, /* not an object file: no error, most files are not */
@@ -58,9 +79,16 @@ enum image_kind {
 struct image_traits {
 	const char *word, *ending;
 	enum richness richness;
+	unsigned readers; /* 1 << enum reader each */
 };
 
 extern const struct image_traits image_traits[IMAGE_KINDS_END];
+
+/*
+ * The kind of a file that begins with @magic, if such files hold one image only; else IMAGE_OTHER: all
+ * formats but ELF have containers of several.
+ */
+enum image_kind image_kind_single(const uint8_t magic[static 4]);
 
 /* The word for each in `status`. */
 extern const char *const richness_words[];

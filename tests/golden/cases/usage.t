@@ -21,6 +21,7 @@ gsym: command 'frobnicate': unknown; 'gsym help' lists all
 $ gsym --version | sed 's/[0-9][0-9.]*/N/g; s/LLVM N and //'
 gsym N
 demangles by libiberty
+converter: common=N elf=N macho=N pe=N pdb=N breakpad=N dwarf=N go=N
 $ gsym 2>without; gsym --help | cmp - without
 $ gsym lookup --help
 Usage: gsym lookup [OPTION...] [FILE] [ADDRESS|NAME...]

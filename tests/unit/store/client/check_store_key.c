@@ -42,13 +42,13 @@ static struct store_key key_of(const struct store_facts *facts)
 
 TEST(record)
 {
-	char expected[1024];
+	char expected[1024], revision[REVISION_TEXT_SIZE];
 	struct store_facts facts = known_facts();
 	int n = snprintf(expected, sizeof(expected),
-			 "gsymfs-key 2\nformat 1\nconverter %d\ncache %d\ngsym 0\nmerged 0\nservers 0\n"
+			 "gsymfs-key 3\nformat 1\nconverter %s\ncache %d\ngsym 0\nmerged 0\nservers 0\n"
 			 "id 0011223344556677\narch x86_64\nsource 6 " SOURCE_PRINT "\nbinary 7 " BINARY_PRINT
 			 "\n",
-			 CONVERT_REVISION, CACHE_LAYOUT_REVISION);
+			 convert_revision(IMAGE_OTHER, IMAGE_OTHER, revision), CACHE_LAYOUT_REVISION);
 	struct text_buf made = record_of(&facts);
 	assert_string_equal(made.v, expected);
 	text_deinit(&made);
