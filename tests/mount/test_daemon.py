@@ -198,8 +198,12 @@ class DaemonTest(MountTest):
         self.assertIn("not a directory", self.refused("-o", self.options(), self.source, self.path, status=1))
         self.assertIn("hidden by the mount", self.refused("-o", self.options(), self.source, self.source, status=1))
         self.assertIn("hidden by the mount", self.refused("-o", self.options(), self.source, self.dir, status=1))
+        killed = os.path.join(self.dir, "killed")
+        with open(killed, "w") as file:
+            file.write("#!/bin/sh\nkill -KILL $$\n")
+        os.chmod(killed, 0o755)
         for worker, words in ((nowhere, "cannot find"), ("/bin/true", "is not the gsym program"),
-                              (self.source, "cannot start")):
+                              (killed, "killed by signal 9"), (self.source, "cannot start")):
             self.assertIn(words, self.refused("-o", "worker=%s,cache=%s" % (worker, self.cache), self.source, self.mnt,
                                               status=1))
 

@@ -278,13 +278,14 @@ static int await_ready(const struct child_order *order, struct child *child, str
 	int got = child_receive(child, order->stop_fd, monotonic_ms() + READY_TIME_MS, &msg);
 	if (got == 1 && msg.head.type == WORKER_READY && msg.ready.protocol == WORKER_PROTOCOL)
 		return 0;
-	child_kill(child);
+	if (got) /* else it ends of itself: whatever signal ended it is not ours */
+		child_kill(child);
 	int status = child_finish(child, NULL);
 	if (got == -ECANCELED)
 		return diag_set(diag, got, "the daemon is shutting down");
 	char end[CHILD_END_SIZE];
 	child_end_text(status, end);
-	if (got == 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+	if (got == 0 && WIFSIGNALED(status))
 		return diag_set(diag, -ECHILD, "the worker '%s' %s", order->program, end);
 	if (got < 0 && got != -EPROTO)
 		return diag_set(diag, -ECHILD, "no answer from the worker '%s': %s", order->program,
