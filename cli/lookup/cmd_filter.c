@@ -272,6 +272,8 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 		return "nothing tells what was there in memory; give --maps, --pid, --core or --base";
 	case FILTER_NO_FUNCTION:
 		return "not in a function of the image; another build may have written the log";
+	case FILTER_NO_NAME:
+		return "no function of the image has the name in the log; another build may have written it";
 	case FILTER_FILE_OFFSET:
 		return "not in a function of the image; read as offsets in the file they would be in one";
 	case FILTER_SEVERAL: return "several functions of the image have the name in the log";
@@ -293,7 +295,8 @@ static bool is_kernel_missing(const struct filter_unexplained *frame, const stru
 {
 	bool is_kernel = frame->module.is_kernel && strcmp(frame->module.name, "vmlinux") == 0;
 	return is_kernel && (frame->cause == FILTER_NO_IMAGE ||
-			     (frame->cause == FILTER_NO_FUNCTION && images_lack_kernel(images)));
+			     ((frame->cause == FILTER_NO_FUNCTION || frame->cause == FILTER_NO_NAME) &&
+			      images_lack_kernel(images)));
 }
 
 static void tell_module(const struct filter_unexplained *frame, struct image_files *images)

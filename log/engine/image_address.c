@@ -8,8 +8,8 @@ static bool next_segment(const struct filter_images *images, const struct filter
 	return images->segment && images->segment(images->user, image, i, ret);
 }
 
-static bool from_file(const struct filter_images *images, const struct filter_image *image, uint64_t offset,
-		      uint64_t *ret)
+bool image_address_in_file(const struct filter_images *images, const struct filter_image *image,
+			   uint64_t offset, uint64_t *ret)
 {
 	struct filter_segment s;
 	for (size_t i = 0; next_segment(images, image, i, &s); i++)
@@ -54,9 +54,11 @@ static bool from_perf(const struct filter_images *images, const struct filter_im
 {
 	uint64_t address;
 	bool found = false;
-	if (from_file(images, image, frame->address, &address) && !is_only(image, address, &found, ret))
+	if (image_address_in_file(images, image, frame->address, &address) &&
+	    !is_only(image, address, &found, ret))
 		return false;
-	if (from_file(images, image, frame->mapped, &address) && !is_only(image, address, &found, ret))
+	if (image_address_in_file(images, image, frame->mapped, &address) &&
+	    !is_only(image, address, &found, ret))
 		return false;
 	bool may_be_fixed = image->base && frame->address >= image->base;
 	return (!may_be_fixed || is_only(image, frame->address, &found, ret)) && found;
@@ -70,8 +72,9 @@ static uint64_t from_bpf(const struct filter_images *images, const struct filter
 			 uint64_t number)
 {
 	uint64_t address;
-	return from_file(images, image, number, &address) && is_in_function(image, address) ? address
-											    : number;
+	return image_address_in_file(images, image, number, &address) && is_in_function(image, address)
+		       ? address
+		       : number;
 }
 
 /*
@@ -100,14 +103,17 @@ bool image_address_is_ambiguous(const struct filter_images *images, const struct
 {
 	uint64_t other = frame->address;
 	bool is_offset = frame->space == FRAME_RVA || taken == other; /* in the file, if it is not as taken */
-	if (!frame->beside_id || (is_offset && !from_file(images, image, frame->address, &other)))
+	if (!frame->beside_id || (is_offset && !image_address_in_file(images, image, frame->address, &other)))
 		return false;
 	return other != taken && is_in_function(image, other);
 }
 
-bool image_address_needs_segments(enum frame_space space)
+bool image_address_lacks_segments(const struct filter_images *images, const struct filter_image *image,
+				  enum frame_space space)
 {
-	return space == FRAME_FILE || space == FRAME_PERF || space == FRAME_CODE;
+	struct filter_segment first;
+	return (space == FRAME_FILE || space == FRAME_PERF || space == FRAME_CODE) &&
+	       !next_segment(images, image, 0, &first);
 }
 
 bool image_address_of(const struct filter_images *images, const struct filter_image *image,
@@ -119,7 +125,7 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 	case FRAME_LINK: *ret = address_from_usual_base(frame->address, image->relative_end); return true;
 	case FRAME_FIXED: *ret = frame->address; return image->base;
 	case FRAME_RVA: return !__builtin_add_overflow(frame->address, image->base, ret);
-	case FRAME_FILE: return from_file(images, image, frame->address, ret);
+	case FRAME_FILE: return image_address_in_file(images, image, frame->address, ret);
 	case FRAME_BPF:
 		*ret = from_bpf(images, image, address_from_usual_base(frame->address, image->relative_end));
 		return true;

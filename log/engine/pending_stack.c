@@ -215,6 +215,26 @@ static int check_place(struct pending_stack *stack, struct buffered_frame *frame
 }
 
 /*
+ * perf prints the address besides "name+0x12". It decides where the name does not: the symbols that perf
+ * reads include aliases, clones and parts of functions, which images have under another name or not at all.
+ * 0, -ENOENT or -ENOMEM.
+ */
+static int match_start(const struct filter_images *images, const struct filter_image *image,
+		       const struct log_frame *frame, const struct kernel_symbol *symbol,
+		       struct symbol_match *ret)
+{
+	uint64_t address = frame->shown;
+	if (!address || frame->module.is_kernel)
+		return -ENOENT;
+	int err = symbol_match_start(image->reader, symbol, address - frame->address, ret);
+	if (err == -ENOENT && image_address_in_file(images, image, frame->shown, &address))
+		err = symbol_match_start(image->reader, symbol, address - frame->address, ret);
+	if (!err)
+		ret->which = RESOLVER_ANY_BODY;
+	return err;
+}
+
+/*
  * Looks for a symbol that the kernel does not have in its modules: traces need not say of which it is. The
  * only one that has it becomes the image of frame @i. 0, -ENOENT, -ENOTUNIQ, -ENOMEM.
  */
@@ -262,7 +282,11 @@ static int locate_name(struct pending_stack *stack, const struct filter_images *
 		return -ENOMEM;
 	if (err == -ENOENT && images->module && frame->is.module.is_kernel && !symbol.of_module)
 		err = match_in_modules(stack, images, i, symbol, &match);
-	frame->several = err == -ENOTUNIQ;
+	int by_name = err;
+	if (err == -ENOTUNIQ || err == -ENOENT)
+		err = match_start(images, &stack->images.v[i], &frame->is, &symbol, &match);
+	frame->several = err && by_name == -ENOTUNIQ;
+	frame->unnamed = err && by_name == -ENOENT;
 	if (err == -ENOMEM)
 		return err;
 	if (err) {
@@ -307,8 +331,11 @@ static int locate_frame(struct pending_stack *stack, const struct filter_images 
 		.kind = frame->is.kind,
 		.apart = frame->is.apart,
 	};
-	if (ret->reader && !image_address_of(images, image, &frame->is, &ret->address))
+	if (ret->reader && !image_address_of(images, image, &frame->is, &ret->address)) {
+		frame->unplaced =
+			image_address_lacks_segments(images, image, (enum frame_space)frame->is.space);
 		ret->reader = NULL;
+	}
 	if (!ret->reader)
 		return 0;
 	frame->ambiguous = image_address_is_ambiguous(images, image, &frame->is, ret->address);
@@ -389,7 +416,7 @@ static int resolve_chains(struct pending_stack *stack)
 	return 0;
 }
 
-static enum filter_cause cause_of(const struct buffered_frame *frame, const struct resolver_frame *resolved)
+static enum filter_cause cause_of(const struct buffered_frame *frame)
 {
 	switch (frame->image_err) {
 	case 0: break;
@@ -405,9 +432,9 @@ static enum filter_cause cause_of(const struct buffered_frame *frame, const stru
 		return FILTER_OTHER_FUNCTION;
 	if (frame->ambiguous)
 		return FILTER_FILE_OFFSET; /* which is the other reading of both addresses */
-	return image_address_needs_segments((enum frame_space)frame->is.space) && !resolved->reader
-		       ? FILTER_NO_SEGMENTS
-		       : FILTER_NO_FUNCTION;
+	if (frame->unplaced)
+		return FILTER_NO_SEGMENTS;
+	return frame->unnamed ? FILTER_NO_NAME : FILTER_NO_FUNCTION;
 }
 
 /* Counts a frame, and lists it if it was not explained and is not listed for its size. 0 or -ENOMEM. */
@@ -424,7 +451,7 @@ static int count_frame(struct pending_stack *stack, const struct buffered_frame 
 		stack->counts.known++;
 		return 0;
 	}
-	struct filter_unexplained entry = {.cause = cause_of(frame, resolved), .module = frame->is.module};
+	struct filter_unexplained entry = {.cause = cause_of(frame), .module = frame->is.module};
 	if (frame->is.is_estimate && resolved->err && !frame->image_err) {
 		if (frame->is.may_be_number)
 			return 0;
@@ -464,7 +491,7 @@ static void set_causes(const struct resolved_line *line)
 {
 	for (size_t i = 0; i < line->n; i++) {
 		line->frames[i].changed = true;
-		line->frames[i].cause = (uint8_t)cause_of(&line->frames[i], &line->resolved[i]);
+		line->frames[i].cause = (uint8_t)cause_of(&line->frames[i]);
 	}
 }
 

@@ -91,8 +91,13 @@ bool image_address_of(const struct filter_images *images, const struct filter_im
 bool image_address_is_ambiguous(const struct filter_images *images, const struct filter_image *image,
 				const struct log_frame *frame, uint64_t taken);
 
-/* Whether addresses of @space need the segments of an image. */
-bool image_address_needs_segments(enum frame_space space);
+/* Returns whether addresses of @space need the segments of @image, and it has none. */
+bool image_address_lacks_segments(const struct filter_images *images, const struct filter_image *image,
+				  enum frame_space space);
+
+/* Sets the link-time address of @offset in the file of @image: false if it has none, or no segments. */
+bool image_address_in_file(const struct filter_images *images, const struct filter_image *image,
+			   uint64_t offset, uint64_t *ret);
 
 /* ---- Lines with their answers: log_line.c ---- */
 

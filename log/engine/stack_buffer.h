@@ -39,6 +39,8 @@ struct buffered_frame {
 	bool several;   /* functions have its name */
 	bool misnamed;  /* its line names another function than the image has there */
 	bool ambiguous; /* see image_address_is_ambiguous() */
+	bool unplaced;  /* its offset needs segments that the image lacks */
+	bool unnamed;   /* no function has its name */
 	bool changed;   /* its line has got an answer */
 	uint8_t cause;  /* enum filter_cause, for records */
 	bool listed;    /* among those that were not explained */

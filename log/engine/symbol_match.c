@@ -299,6 +299,32 @@ int symbol_claim_check(const struct gsym_reader *reader, const struct log_claim 
 	return err;
 }
 
+static bool has_text(struct text_scan text, struct text_scan part)
+{
+	return memmem(text.at, scan_left(&text), part.at, scan_left(&part));
+}
+
+int symbol_match_start(const struct gsym_reader *reader, const struct kernel_symbol *symbol, uint64_t start,
+		       struct symbol_match *ret)
+{
+	struct gsym_answer answer = {.n_frames = 0};
+	struct log_claim claim;
+	if (!log_claim_name(symbol->name, symbol->name + symbol->name_size, &claim))
+		return -ENOENT;
+	int err = gsym_lookup(reader, start, &answer, NULL);
+	if (!err && (answer.func_start != start || symbol->off >= answer.func_size))
+		err = -ENOENT;
+	if (!err) {
+		const char *name = answer.frames[answer.n_frames - 1].name;
+		struct text_scan stored = scan_from(name, name + strlen(name));
+		struct text_scan logged = scan_from(claim.name, claim.name + claim.name_size);
+		err = has_text(stored, logged) || has_text(logged, stored) ? 0 : -ENOENT;
+		*ret = (struct symbol_match){.address = start + symbol->off};
+	}
+	gsym_answer_deinit(&answer);
+	return err && err != -ENOMEM ? -ENOENT : err;
+}
+
 /* ---- Demangled names ---- */
 
 enum { CANDIDATES_MAX = 64 }; /* functions of one name examined */

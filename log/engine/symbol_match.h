@@ -63,6 +63,13 @@ int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *s
 		 struct symbol_match *ret);
 
 /*
+ * Finds the function that starts at @start, if its linkage name has the last component of the symbol's name
+ * in it, or that has it: "__GI___qsort_r" is a symbol of "qsort_r". 0; -ENOENT: there is none; -ENOMEM.
+ */
+int symbol_match_start(const struct gsym_reader *reader, const struct kernel_symbol *symbol, uint64_t start,
+		       struct symbol_match *ret);
+
+/*
  * Finds the only function of a demangled name, "ns::work(int)+0x12", as perf, LLDB and WinDbg write it, that
  * the offset is inside. Names are compared as answers show them, else without result and parameters, as
  * WinDbg has them. 0; -ENOENT: none; -ENOTUNIQ: several; -ENOMEM.

@@ -102,16 +102,23 @@ static bool set_address(const struct log_context *context, uint64_t address, str
 	return true;
 }
 
-/* The frame that begins with its address at @from, whose object is at @open. */
+/*
+ * The frame that begins with its address at @from, whose object is at @open. Beside its event it is no return
+ * address.
+ */
 static bool parse_perf(const struct log_context *context, struct text_scan line, const char *from,
 		       const char *open, struct log_frame *ret)
 {
 	struct text_scan s = scan_from(from, open - 1);
+	struct text_scan before = scan_from(line.at, from);
 	uint64_t address;
-	*ret = (struct log_frame){.style = STYLE_KERNEL, .kind = PC_RETURN, .first_exact = true};
+	*ret = (struct log_frame){.style = STYLE_KERNEL, .first_exact = true};
 	if (!scan_digits(&s, ADDRESS_DIGITS_MIN, &address) || !scan_lit(&s, " ") || s.at == s.end ||
 	    !set_object(context, scan_from(open + 1, line.end - 1), ret))
 		return false;
+	scan_blanks(&before);
+	ret->apart = before.at != from;
+	ret->kind = ret->apart ? PC_EXACT : PC_RETURN;
 	ret->from = (uint32_t)(s.at - line.at);
 	ret->to = (uint32_t)(s.end - line.at);
 	ret->shown = address;

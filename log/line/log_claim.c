@@ -29,8 +29,7 @@ static const char *before_brackets(const char *from, const char *to)
 	return to;
 }
 
-/* The last component of the name before @plus, without suffixes such as ".cold" and "@GLIBC_2.2". */
-static bool set_name(const char *from, const char *plus, struct log_claim *ret)
+bool log_claim_name(const char *from, const char *plus, struct log_claim *ret)
 {
 	const char *end = before_brackets(from, plus), *at = end;
 	while (at > from && is_named_by(at[-1]))
@@ -53,7 +52,7 @@ static bool parse_claim(struct text_scan line, const char *plus, const struct lo
 	if ((!scan_hex(&s, &ret->off) && !scan_decimal(&s, &ret->off)) ||
 	    (s.at < s.end && !memchr(" \t\r\n)", *s.at, 5)))
 		return false;
-	return ret->off != frame->address && set_name(line.at, plus, ret);
+	return ret->off != frame->address && log_claim_name(line.at, plus, ret);
 }
 
 bool log_claim_find(struct text_scan line, const struct log_frame *frame, struct log_claim *ret)

@@ -197,6 +197,9 @@ struct log_claim {
 	uint64_t off;     /* in the function */
 };
 
+/* Takes the last component of the name before @plus, without suffixes such as ".cold" and "@GLIBC_2.2". */
+bool log_claim_name(const char *from, const char *plus, struct log_claim *ret);
+
 /* False if a line with @frame names none, or several. */
 bool log_claim_find(struct text_scan line, const struct log_frame *frame, struct log_claim *ret);
 

@@ -474,6 +474,21 @@ $ gsym filter --strip-prefix=/src/app plain.gsym <log
  #5 [ffffc90000013e58] main (main.cc:12) at ffffffff81000015
 gsym filter: 7 of 8 frames explained
 gsym filter: /usr/lib/libother.so: 1 frame not explained: nothing tells what was there in memory; give --maps, --pid, --core or --base
+# perf knows functions by aliases, clones and the names of parts, too: then one that is called alike starts where its address says. A sample beside its event is no return address.
+$ printf '%b' "\t            1015 __GI_main+0x15 (/opt/plain)\n\t            1016 __GI_main+0x15 (/opt/plain)\n\t            1015 other+0x15 (/opt/plain)\n   a 11 0.1: 250 cycles: 1015 main+0x15 (/opt/plain)\n   a 11 0.2: 250 cycles: 1000 main+0x0 (/opt/plain)\n" >log; cat log
+	            1015 __GI_main+0x15 (/opt/plain)
+	            1016 __GI_main+0x15 (/opt/plain)
+	            1015 other+0x15 (/opt/plain)
+   a 11 0.1: 250 cycles: 1015 main+0x15 (/opt/plain)
+   a 11 0.2: 250 cycles: 1000 main+0x0 (/opt/plain)
+$ gsym filter --strip-prefix=/src/app plain.gsym <log
+	            1015 main at main.cc:12 (/opt/plain)
+	            1016 __GI_main+0x15 (/opt/plain)
+	            1015 other+0x15 (/opt/plain)
+   a 11 0.1: 250 cycles: 1015 main at main.cc:12 (/opt/plain)
+   a 11 0.2: 250 cycles: 1000 main at main.cc:10 (/opt/plain)
+gsym filter: 3 of 5 frames explained
+gsym filter: /opt/plain: 2 frames not explained: no function of the image has the name in the log; another build may have written it
 # An offset in the file is not one in memory; the segments tell, which GSYM does not have. Without an id another name is another module.
 $ printf '%b' "plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0\nlibplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11\n" >log; cat log
 plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0

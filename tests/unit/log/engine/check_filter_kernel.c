@@ -91,7 +91,7 @@ TEST(unexplained)
 	assert_int_equal(
 		running_feed(&r, " alpha+0x4/0x40\n gamma+0x4/0x40\n both+0x21/0x40\n", FILTER_PAUSE), 0);
 	assert_int_equal(filter_unexplained(r.filter, &list), 1);
-	assert_int_equal(list[0].cause, FILTER_NO_FUNCTION);
+	assert_int_equal(list[0].cause, FILTER_NO_NAME);
 	assert_int_equal(list[0].n_frames, 2);
 	assert_int_equal(running_feed(&r, " alpha+0x4/0x80\n both+0x4/0x50\n", FILTER_PAUSE), 0);
 	assert_int_equal(running_feed(&r, " alpha+0x4/0x90 [mod " ID "]\n alpha+0x4/0x90\n", FILTER_PAUSE),

@@ -27,6 +27,15 @@ static uint64_t address_of(const struct source *source, const struct filter_segm
 	return image_address_of(&images, &image, &frame, &address) ? address : 0;
 }
 
+static bool lacks_segments(const struct source *source, const struct filter_segment *of,
+			   enum frame_space space)
+{
+	const struct filter_images images = {.segment = of ? segment_of : NULL};
+	const struct filter_image image = {.reader = source->reader, .base = BASE};
+	segments = of;
+	return image_address_lacks_segments(&images, &image, space);
+}
+
 #define FRAME(kind, at, ...) ((struct log_frame){.space = (kind), .address = (at), ##__VA_ARGS__})
 
 TEST(link_and_relative)
@@ -39,10 +48,10 @@ TEST(link_and_relative)
 	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_RVA, UINT64_MAX - BASE + 1)), 0);
 	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_FILE, 0x77)), 0);
 	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_CODE, 0, .code_size = 0x1000)), 0);
-	assert_true(image_address_needs_segments(FRAME_FILE) && image_address_needs_segments(FRAME_PERF) &&
-		    image_address_needs_segments(FRAME_CODE));
-	assert_false(image_address_needs_segments(FRAME_LINK) || image_address_needs_segments(FRAME_RVA) ||
-		     image_address_needs_segments(FRAME_NAME));
+	assert_true(lacks_segments(&source, NULL, FRAME_FILE) && lacks_segments(&source, NULL, FRAME_PERF) &&
+		    lacks_segments(&source, NULL, FRAME_CODE));
+	assert_false(lacks_segments(&source, NULL, FRAME_LINK) || lacks_segments(&source, NULL, FRAME_RVA) ||
+		     lacks_segments(&source, NULL, FRAME_NAME));
 	source_drop(&source);
 }
 
@@ -52,6 +61,7 @@ TEST(in_the_file)
 		{0x200, 0x9000, 0x100}, {0x400, BASE, 0x300}, {UINT64_MAX - 15, UINT64_MAX - 7, 16}, {0}};
 	struct source source;
 	source_make(&source);
+	assert_false(lacks_segments(&source, two, FRAME_FILE) || lacks_segments(&source, two, FRAME_PERF));
 	assert_int_equal(address_of(&source, two, FRAME(FRAME_FILE, 0x1ff)), 0);
 	assert_int_equal(address_of(&source, two, FRAME(FRAME_FILE, 0x200)), 0x9000);
 	assert_int_equal(address_of(&source, two, FRAME(FRAME_FILE, 0x2ff)), 0x90ff);
@@ -92,7 +102,7 @@ TEST(of_bpf)
 	assert_int_equal(address_of(&source, low, FRAME(FRAME_BPF, ONE + 4)), ONE + 4);
 	assert_int_equal(address_of(&source, moved, FRAME(FRAME_BPF, ONE + 4)), TWIN + 4);
 	assert_int_equal(address_of(&source, NULL, FRAME(FRAME_BPF, ONE + 4)), ONE + 4);
-	assert_false(image_address_needs_segments(FRAME_BPF));
+	assert_false(lacks_segments(&source, NULL, FRAME_BPF));
 	source_drop(&source);
 }
 

@@ -346,7 +346,7 @@ static const struct step perf_steps[] = {
 	{" ffffffff81000010 f+0x10 ([])", ""},
 	{" ffffffff81000010 [unknown] ([ext4])", ""},
 	{"x 1 0.1: 250 cycles:u:  10 [unknown] (/opt/app)",
-	 "{[unknown]} perf 10 shown 10 coredump return first of /opt/app shown"},
+	 "{[unknown]} perf 10 shown 10 coredump exact apart first of /opt/app shown"},
 	{"x 1 0.1: 250 cycles:u:10 [unknown] (/opt/app)", ""},
 	{" 10 ns::f(int)+0x4 (/opt/app)",
 	 "{ns::f(int)+0x4} name ns::f(int)+4 shown 10 coredump return first of /opt/app shown"},
