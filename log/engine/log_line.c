@@ -346,12 +346,14 @@ static void member(const struct frame_output *p, const char *key)
 
 static void position_members(const struct frame_output *p)
 {
-	member(p, "symbol");
-	text_char(p->out, '"');
-	write_name_as(p, ESCAPE_JSON);
-	text_char(p->out, '"');
-	member(p, "symbolLocation");
-	text_dec(p->out, offset_of(p));
+	if (!p->frame->has_symbol) {
+		member(p, "symbol");
+		text_char(p->out, '"');
+		write_name_as(p, ESCAPE_JSON);
+		text_char(p->out, '"');
+		member(p, "symbolLocation");
+		text_dec(p->out, offset_of(p));
+	}
 	if (has_line(p)) {
 		member(p, "sourceFile");
 		text_char(p->out, '"');
@@ -540,7 +542,8 @@ static bool find_answer(const struct stack_resolver *resolver, const struct filt
 	int err = stack_resolver_answer(resolver, resolved, 0,
 					styles[frame->style].lookup | (near ? GSYM_LOOKUP_NEAR : 0), answer);
 	out->failed |= err == -ENOMEM;
-	bool wants_line = styles[frame->style].wants_line || frame->space == FRAME_NAME || frame->named;
+	bool wants_line = styles[frame->style].wants_line || frame->space == FRAME_NAME || frame->named ||
+			  frame->has_symbol;
 	return !err && (!wants_line || frame_has_file(&answer->frames[0]));
 }
 
@@ -594,7 +597,8 @@ static void drop_repeated(const struct frame_output *p, size_t from)
 static void paint(const struct frame_output *p, size_t from)
 {
 	size_t size = p->out->n - from, was = p->frame->to - p->frame->from;
-	bool is_json = p->is_json || p->frame->style == STYLE_IPS || p->frame->style == STYLE_STACKWALK;
+	bool is_json = p->is_json || p->frame->style == STYLE_IPS || p->frame->style == STYLE_MEMBERS ||
+		       p->frame->style == STYLE_STACKWALK;
 	if (!p->options->colored || p->out->failed || is_json || !size)
 		return;
 	if (size != was || memcmp(p->out->v + from, p->line->text + p->frame->from, size) != 0)

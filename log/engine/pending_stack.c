@@ -447,7 +447,8 @@ static int count_frame(struct pending_stack *stack, const struct buffered_frame 
 		stack->counts.bare++;
 		return 0;
 	}
-	if (frame->is.silent || (!resolved->err && !frame->changed)) {
+	bool has_all = frame->is.has_symbol && frame->image_err; /* as frames of the system's libraries */
+	if (frame->is.silent || has_all || (!resolved->err && !frame->changed)) {
 		stack->counts.known++;
 		return 0;
 	}

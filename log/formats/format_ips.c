@@ -112,7 +112,7 @@ struct ips_parser {
 /* The members of an object that are used. */
 struct ips_object {
 	uint64_t offset, image;
-	bool has_offset, has_image, named;
+	bool has_offset, has_image, named, has_source;
 	struct text_scan uuid, name, path;
 	/* Of minidump_stackwalk. */
 	struct text_scan module, filename, debug_id;
@@ -207,6 +207,7 @@ static void note_string(struct ips_object *o, struct text_scan key, struct text_
 	else if (json_is(key, "module_offset"))
 		note_offset(o, value);
 	o->named |= json_is(key, "symbol") || json_is(key, "function");
+	o->has_source |= json_is(key, "sourceFile");
 	o->has_name |= json_is(key, "s");
 }
 
@@ -282,6 +283,7 @@ static int fill_slot(struct ips_parser *p, const struct ips_object *o, bool is_r
 	bool is_start = o->offset >= TEXT_SIZE_MAX;
 	frame->offset = is_start ? o->address - o->offset : o->offset;
 	frame->named = o->named;
+	frame->has_source = o->has_source;
 	frame->number = o->has_more && !is_root;
 	if (!o->uuid.at || frame->offset >= TEXT_SIZE_MAX)
 		return 0;
@@ -297,6 +299,7 @@ static int add_frame(struct ips_parser *p, const char *from, const struct ips_ob
 		.image = o->image < MODULES_MAX ? (uint32_t)o->image : MODULES_MAX,
 		.number = number,
 		.named = o->named,
+		.has_source = o->has_source,
 	};
 	if (o->has_from_base) {
 		frame.kind = IPS_MONGO;
@@ -463,6 +466,8 @@ struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
 	case IPS_METRICKIT:
 		frame.style = STYLE_MEMBERS;
 		frame.from = frame.to = brace + 1; /* it is a number alone */
+		frame.has_symbol = f->named;
+		frame.silent = f->has_source;
 		break;
 	case IPS_MONGO:
 		frame.style = STYLE_MEMBERS;
@@ -470,7 +475,11 @@ struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
 		frame.named = f->has_name;
 		set_module_at(ips, f->base, &frame.module);
 		return frame;
-	case IPS_APPLE: break;
+	case IPS_APPLE:
+		frame.style = f->named ? STYLE_MEMBERS : STYLE_IPS;
+		frame.has_symbol = f->named;
+		frame.silent = f->has_source;
+		break;
 	}
 	if (f->image < ips->images.n)
 		frame.module = ips->images.v[f->image].is;

@@ -61,7 +61,8 @@ struct ips_frame {
 	uint32_t image;             /* imageIndex; MODULES_MAX: none; FRAME_NONE: @module */
 	uint64_t base;              /* MongoDB: where its module is in memory */
 	uint32_t number;            /* in its stack */
-	bool named;                 /* it has a symbol already */
+	bool named;                 /* it has a symbol already, */
+	bool has_source;            /* Apple: and a source file */
 	bool has_name;              /* MongoDB: of the function, without a line */
 	size_t module, module_size; /* minidump_stackwalk: its name in the text */
 	uint8_t digits;             /* of the offset */

@@ -73,6 +73,7 @@ struct log_frame {
 	bool apart;         /* not part of a call chain */
 	bool silent;        /* its line stays as it is */
 	bool named;         /* its line names the function: an answer without a file adds nothing */
+	bool has_symbol;    /* STYLE_MEMBERS: it lacks the source file alone */
 	bool first_exact;   /* the first of a chain is no return address */
 	bool unmapped;      /* an address in memory of which nothing is known */
 	bool is_estimate;   /* it may not be of the module: only a function tells */

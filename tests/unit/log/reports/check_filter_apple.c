@@ -173,8 +173,9 @@ TEST(ips_reports)
 		"\"symbolLocation\":16,\"sourceFile\":\"a.c\",\"sourceLine\":5},\n "
 		"{\"imageOffset\":68,\"imageIndex\":0,\"symbol\":\"f::one()\","
 		"\"symbolLocation\":4},{\"imageOffset\":4,\"imageIndex\":1}]},"
-		"{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES
-		"\n}\nafter " ID "+0x4 alpha at /src/a.c:5\n");
+		"{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0,"
+		"\"sourceFile\":\"a.c\",\"sourceLine\":5}]}],\n  " IPS_IMAGES "\n}\nafter " ID
+		"+0x4 alpha at /src/a.c:5\n");
 	check_unchanged(
 		"{\"imageOffset\":16,\"imageIndex\":0}\n{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]"
 		"," IPS_IMAGES "}\n");
