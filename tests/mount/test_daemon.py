@@ -38,7 +38,7 @@ class DaemonTest(MountTest):
             self.assertIn("Usage: gsymfs", run(GSYMFS, option).stdout.decode())
         for option in ("--version", "-V"):
             self.assertRegex(run(GSYMFS, option).stdout.decode(), 
-                             r"^gsymfs \d+\.\d+\.\d+\nsandbox of workers: .*Landlock.*seccomp\n$")
+                             r"^gsymfs \d+\.\d+\.\d+\nsandbox of workers: .*Landlock.*seccomp\nconverter: common=")
 
     def sick_fuse(self, how):
         """The environment of a daemon that has trouble with /dev/fuse, and a file that it depends on."""
