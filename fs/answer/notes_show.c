@@ -166,8 +166,8 @@ static void put_sections(struct kv_writer *kv, struct text notes)
 void notes_to_json(struct kv_writer *kv, const char *notes, size_t size)
 {
 	static const char *const numbers[] = {"units", "functions_dwarf", "functions_symbols"};
-	static const char *const lists[] = {"addresses", "bounded_by", "language",   "skipped",
-					    "missing",   "uses",       "debuginfod", "segment"};
+	static const char *const lists[] = {"addresses", "bounded_by", "language",   "skipped", "missing",
+					    "uses",      "denied",     "debuginfod", "segment"};
 	struct text all = {notes, size};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		put_number(kv, all, numbers[i]);

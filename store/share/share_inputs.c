@@ -15,6 +15,7 @@
 #include "work/run/inputs.h"
 #include "store/client/file_print.h"
 #include "gsym/base/ascii.h"
+#include "gsym/base/fault.h"
 
 enum {
 	LOCAL_DIGITS = 16,    /* of a fingerprint of inputs.h */
@@ -25,11 +26,16 @@ enum {
 
 /* ---- What was found ---- */
 
-/* @fd: what neighbour_open() gave. 0, or a negative errno: it must not be shared. */
+/*
+ * @fd: what neighbour_open() gave. 0, or a negative errno: it must not be shared, as where this host could
+ * not look for the file: what it makes without it may be less than what others make.
+ */
 static int print_file(int fd, const struct neighbour *file, char ret[static FILE_PRINT_SIZE])
 {
 	if (fd >= 0)
 		return file_print(fd, (uint64_t)file->st.st_size, ret);
+	if (fd != -EPERM && fault_of(fd) != FAULT_ABSENT)
+		return -EPERM;
 	snprintf(ret, FILE_PRINT_SIZE, "%c", fd == -EPERM ? '+' : '-');
 	return 0;
 }

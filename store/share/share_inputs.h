@@ -24,7 +24,8 @@
 
 /*
  * Appends the portable form of @local (inputs.h) to @ret; @facts are those of this host. 0; -EPERM if it must
- * not be shared: there are more than 256 neighbours, one that others may forge, or one with "*" in its path;
+ * not be shared: there are more than 256 neighbours, one that others may forge or that this host may not
+ * read, or one with "*" in its path;
  * -ENOMEM; -EBADMSG.
  */
 int share_inputs_write(const struct share_facts *facts, struct span local, struct text_buf *ret);

@@ -162,6 +162,27 @@ class NeighbourTest(SampleTest):
         self.assertEqual(len(names), 1)
         return os.path.join(self.source, names[0])
 
+    def test_what_the_daemon_may_not_read(self):
+        """It is not tried again at each look, but as soon as it may be read; and meanwhile it is nobody else's answer."""
+        self.separate(self.by_id)
+        switch, store = (os.path.join(self.dir, name) for name in ("denied", "shared"))
+        environment = self.preload("denied.c", '-DSWITCH="%s"' % switch)
+        os.mkdir(store, 0o700)
+        open(switch, "w").close()
+        daemon = self.mount("shared=" + store, "shared_wait=60000", env=environment)
+        self.assertNoLines()
+        self.assertEqual(self.status(self.id)["denied"], self.by_id)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual([name for _, _, names in os.walk(store) for name in names if name.endswith(".gsym")], [])
+        self.mount("rescan=1", env=environment)
+        self.assertNoLines()
+        self.wait_scans()
+        self.assertNoLines()
+        self.assertEqual(self.conversions(), 0)
+        os.unlink(switch)
+        self.wait_lines()
+        self.assertNotIn("denied", self.status(self.id))
+
     def test_dwo(self):
         for version in "45":
             with self.subTest(version):

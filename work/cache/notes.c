@@ -92,13 +92,23 @@ void note_bounds(struct text_buf *notes, const char *table)
 }
 
 /* Only the first ones are listed: there may be thousands of .dwo files. */
-void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
+static void add_path(struct text_buf *notes, const char *key, unsigned before, const char *path)
 {
 	if (before >= USES_MAX || notes->n > NOTES_MAX / 2)
 		return;
-	text_lit(notes, "uses\t");
+	text_str(notes, key);
 	escape_str(notes, path, ESCAPE_TSV);
 	text_char(notes, '\n');
+}
+
+void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
+{
+	add_path(notes, "uses\t", before, path);
+}
+
+void note_denied(struct text_buf *notes, unsigned before, const char *path)
+{
+	add_path(notes, "denied\t", before, path);
 }
 
 void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err)

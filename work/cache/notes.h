@@ -47,4 +47,7 @@ void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err)
 /* A neighbour was opened, after @before others. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path);
 
+/* A neighbour could not be looked for or read for want of permission, after @before others. */
+void note_denied(struct text_buf *notes, unsigned before, const char *path);
+
 #endif

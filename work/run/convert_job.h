@@ -20,6 +20,7 @@ struct convert_job {
 	struct text_buf inputs;
 	bool asked;        /* the worker requested a neighbour, or a file from servers */
 	unsigned uses;     /* neighbours opened */
+	unsigned denials;  /* files that this process may not read */
 	unsigned fetches;  /* of debug files from servers */
 	bool fetched;      /* a server had one */
 	int fetch_failure; /* why servers could not be reached, or 0 */

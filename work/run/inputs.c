@@ -17,7 +17,7 @@ enum {
 /* No path begins so: they are absolute. */
 #define ASKED "debuginfod "
 
-static const char absent[DIGITS + 1] = "----------------";
+static const char absent[DIGITS + 1] = "----------------", denied[DIGITS + 1] = "!!!!!!!!!!!!!!!!";
 
 /* The file, the state it is in, and who may read it. */
 static void fingerprint(const struct neighbour *file, char ret[static DIGITS + 1])
@@ -38,13 +38,9 @@ static void fingerprint(const struct neighbour *file, char ret[static DIGITS + 1
 	snprintf(ret, DIGITS + 1, "%016llx", (unsigned long long)XXH3_64bits(fields, sizeof(fields)));
 }
 
-bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file)
+static bool add_line(struct text_buf *inputs, const char *print, const char *path)
 {
-	char print[DIGITS + 1];
 	size_t before = inputs->n;
-	memcpy(print, absent, sizeof(print));
-	if (file)
-		fingerprint(file, print);
 	text_str(inputs, print);
 	text_char(inputs, ' ');
 	for (; *path; path++) {
@@ -70,6 +66,20 @@ const char *inputs_next(const char *at, const char *end, char ret[static INPUTS_
 	}
 	ret[n] = 0;
 	return at < end && *at == '\n' && strlen(ret) == n ? at + 1 : NULL;
+}
+
+bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file)
+{
+	char print[DIGITS + 1];
+	memcpy(print, absent, sizeof(print));
+	if (file)
+		fingerprint(file, print);
+	return add_line(inputs, print, path);
+}
+
+bool inputs_add_denied(struct text_buf *inputs, const char *path)
+{
+	return add_line(inputs, denied, path);
 }
 
 void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again)
@@ -107,6 +117,10 @@ static int check_line(const char *line, const struct search_path *search)
 	const char *path = line + DIGITS + 1;
 	if (strncmp(path, ASKED, sizeof(ASKED) - 1) == 0)
 		return asked_unchanged(line, path, search) ? 0 : -ESTALE;
+	if (memcmp(line, denied, DIGITS) == 0) {
+		int tried = neighbour_try(search, path);
+		return !tried ? -ESTALE : is_absent(tried) ? 0 : tried;
+	}
 	int err = neighbour_stat(search, path, &file);
 	memcpy(now, absent, sizeof(now));
 	if (!err)

@@ -2,9 +2,10 @@
  * inputs.h - the neighbours that a conversion looked for, to detect later that its result is outdated.
  *
  * Stored as text with the result: for each path, as neighbour_open() takes it, a line of a fingerprint and
- * the path; dashes stand for a file that did not exist. In the path a line break is \n, and a backslash is
- * doubled. A line for debuginfod servers has a fingerprint of their URLs, and instead of a path the word
- * "debuginfod" and a time.
+ * the path. Dashes stand for a file that did not exist, exclamation marks for one that this process was not
+ * allowed to read or to look for, which holds for others only if they are not, either. In the path a
+ * line break is \n, and a backslash is doubled. A line for debuginfod servers has a fingerprint of their
+ * URLs, and instead of a path the word "debuginfod" and a time.
  */
 #ifndef WORK_RUN_INPUTS_H
 #define WORK_RUN_INPUTS_H
@@ -18,6 +19,9 @@
  * there are too many: then it must not be used.
  */
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
+
+/* Likewise, that it was not allowed to open @path. */
+bool inputs_add_denied(struct text_buf *inputs, const char *path);
 
 enum { INPUTS_LINE_SIZE = 4096 + 64 }; /* of a path with what is before it, and its NUL */
 

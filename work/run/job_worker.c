@@ -117,15 +117,23 @@ static int reply_file(const struct child *child, struct worker_opened *answer, i
 	return child_has_gone(err) ? 0 : err;
 }
 
+/* @fd: what neighbour_open() gave. */
+static bool add_input(struct convert_job *job, const char *path, int fd, const struct neighbour *file)
+{
+	if (fd != -EACCES)
+		return inputs_add(&job->inputs, path, fd >= 0 || fd == -EPERM ? file : NULL);
+	note_denied(&job->notes, job->denials++, file->path);
+	return inputs_add_denied(&job->inputs, path);
+}
+
 /* One request at a time: the reply_file does not block. */
 int job_open_neighbour(struct convert_job *job, const struct child *child, const struct worker_open *m)
 {
 	struct neighbour file;
 	job->asked = true;
 	int fd = neighbour_open(&job->converter->search, &job->request->source.state, m->path, &file);
-	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
 	/* A path outside the search path can never be found: no input. */
-	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
+	if (fd != -EXDEV && !add_input(job, m->path, fd, &file) && fd >= 0) {
 		close(fd);
 		fd = -ENOENT; /* for this conversion, each time it is made */
 	}

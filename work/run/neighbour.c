@@ -183,16 +183,33 @@ int reopen(int fd)
 	return opened < 0 ? system_error(errno) : opened;
 }
 
+/* A rule of the kernel or of a policy, EPERM, is as good as permissions. */
+static int refused(int err)
+{
+	return err == -EPERM ? -EACCES : err;
+}
+
 int neighbour_open(const struct search_path *search, const struct file_state *source, const char *name,
 		   struct neighbour *ret)
 {
 	int place = find_named(search, name, ret);
 	if (place < 0)
-		return place;
+		return refused(place);
 	bool allowed = search->all || readable_like(&ret->st, ret->open_to_all, source);
-	int fd = allowed ? reopen(place) : -EPERM;
+	int fd = allowed ? refused(reopen(place)) : -EPERM;
 	close(place);
-	return fd == -EACCES ? -EPERM : fd;
+	return fd;
+}
+
+int neighbour_try(const struct search_path *search, const char *name)
+{
+	struct neighbour file;
+	int place = find_named(search, name, &file), fd = place < 0 ? place : reopen(place);
+	if (place >= 0)
+		close(place);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? refused(fd) : 0;
 }
 
 int neighbour_stat(const struct search_path *search, const char *name, struct neighbour *ret)

@@ -37,8 +37,8 @@ struct neighbour {
 /*
  * Opens @name, an absolute path that may have PACKED before it (packed_name.h), for a conversion of the file
  * @source and fills @ret. A descriptor; -EPERM, with @ret filled, if some user who may read @source may not
- * read it, or the daemon may not; -EXDEV if the path itself is outside those directories; or the errno of
- * opening, also if a symbolic link leads outside.
+ * read it; -EACCES if this process may not, or may not look for it; -EXDEV if the path itself is outside
+ * those directories; or the errno of opening, also if a symbolic link leads outside.
  */
 int neighbour_open(const struct search_path *search, const struct file_state *source, const char *name,
 		   struct neighbour *ret);
@@ -48,6 +48,9 @@ int neighbour_open(const struct search_path *search, const struct file_state *so
  * process. It must be known to be a regular file. A descriptor or a negative errno.
  */
 int reopen(int fd);
+
+/* Whether this process may read the file: 0, -EACCES or the errno of opening it. */
+int neighbour_try(const struct search_path *search, const char *name);
 
 /* The current state of the file. Checks no permissions on behalf of users. 0 or a negative errno. */
 int neighbour_stat(const struct search_path *search, const char *name, struct neighbour *ret);
