@@ -3,7 +3,7 @@
  *
  * All complete lines of one read are answered as a batch, or those that follow one another with the same
  * file; output is flushed when no complete line is left, so that a client on a pipe gets its answers.
- * If the file must be converted, the first address is answered while it is.
+ * A few addresses of a file that was not converted are answered before it is, and if they were all, instead.
  */
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
@@ -15,19 +15,13 @@
 #include "work/types/convert_address.h"
 #include "cli/command/message.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 enum {
 	LINE_MAX_SIZE = 4096, /* a longer line is malformed, and is its beginning of this size */
 	INPUT_SIZE = 5 << 20, /* holds BATCH_EXPECTED addresses of a kernel */
-};
-
-/* How the first address is answered before its file is open. */
-enum early_answer {
-	EARLY_NOT,
-	EARLY_OPERAND,
-	EARLY_LINE,
-	EARLY_DONE, /* it was */
+	READY_SIZE = 4096,    /* holds WORKER_ASKED_MAX addresses */
 };
 
 struct lookup_command {
@@ -42,8 +36,6 @@ struct lookup_command {
 	const struct gsym_reader *reader; /* of that; NULL: it could not be opened */
 	run_detail_vec details;           /* of the address, if they are wanted, and */
 	VEC(struct frame_detail) shown;   /* those of each of its frames */
-	struct batch_query first;         /* of the file */
-	enum early_answer early;
 	struct render_options render;
 	struct gsym_answer answer;
 	bool verbose, tells_why; /* why an answer is "??": if that is wanted, and told */
@@ -52,7 +44,14 @@ struct lookup_command {
 	struct merged_lookup merged;
 	struct symbol_search symbols;
 	bool has_heading;
-	VEC(struct batch_query) queries; /* lines read but not answered */
+	VEC(struct batch_query) queries; /* lines read, or operands, but not answered */
+	bool are_operands;
+	size_t n_early;    /* of the queries: answered before their file was converted */
+	bool has_answered; /* all, so that it was not converted */
+	char *input;       /* INPUT_SIZE bytes, */
+	size_t n_input;    /* so many of standard input, of which */
+	size_t n_parsed;   /* so many are queries, or answered */
+	bool is_end;       /* there is no more */
 	struct text_buf out;
 	bool incomplete; /* part of the input or the file could not be read: status STATUS_FAILED */
 };
@@ -243,6 +242,21 @@ static int answer_batch(struct lookup_command *lookup)
 
 /* ---- The file ---- */
 
+/* Reads more, at most until the input is full, which it is not. */
+static void read_input(struct lookup_command *lookup)
+{
+	ssize_t n;
+	do
+		n = read(STDIN_FILENO, lookup->input + lookup->n_input, INPUT_SIZE - lookup->n_input);
+	while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		fail("standard input", -errno, NULL);
+		lookup->incomplete = true;
+	}
+	lookup->is_end = n <= 0;
+	lookup->n_input += n > 0 ? (size_t)n : 0;
+}
+
 static void use_image(struct lookup_command *lookup, const struct lookup_image *image,
 		      struct demangle_cache *names)
 {
@@ -264,33 +278,65 @@ static void print_heading(struct lookup_command *lookup)
 	lookup->has_heading = true;
 }
 
-/* Appends the record of a line. */
-static int append_first(struct lookup_command *lookup)
+/* Reads a little more if it is there, so that the end of input is known if it came. */
+static void read_ready(struct lookup_command *lookup)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	while (!lookup->is_end && lookup->n_input < READY_SIZE && poll(&input, 1, 0) > 0)
+		read_input(lookup);
+}
+
+/* Returns whether all lines are queries, and there will be no more. */
+static bool has_ended(struct lookup_command *lookup)
+{
+	if (!lookup->are_operands && lookup->n_parsed == lookup->n_input)
+		read_ready(lookup);
+	return lookup->are_operands || (lookup->is_end && lookup->n_parsed == lookup->n_input);
+}
+
+/* Appends the records of the first @n lines. */
+static int append_lines(struct lookup_command *lookup, size_t n)
 {
 	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
 	struct batch *batch = batch_new(lookup->reader);
-	size_t n;
-	int err = batch ? batch_answer(batch, &how, &lookup->first, 1, OUTPUT_PIECE, &lookup->out, &n, NULL)
-			: -ENOMEM;
+	size_t more;
+	int err = batch ? 0 : -ENOMEM;
+	for (size_t done = 0; !err && done < n; done += more)
+		err = batch_answer(batch, &how, lookup->queries.v + done, n - done, OUTPUT_PIECE,
+				   &lookup->out, &more, NULL);
 	batch_free(batch);
 	return err;
 }
 
-/* Prints the answer to the first address while the rest of the file is converted, if it is certain. */
-static void answer_early(void *user, const struct lookup_image *image)
+/* Returns whether the part of the file that was read has the address, which is then in the answer. */
+static bool is_certain(struct lookup_command *lookup, uint64_t addr)
+{
+	return !gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, NULL) &&
+	       (!lookup->tells_why || has_file(&lookup->answer));
+}
+
+/* Prints the answers that are certain before the file is converted, up to the first that is not. */
+static bool answer_early(void *user, const struct lookup_image *image)
 {
 	struct lookup_command *lookup = user;
-	uint64_t addr = lookup->first.given;
-	lookup->first.addr = addr;      /* as linked: those that have a load address wait */
+	size_t n = 0;
+	int err = 0;
 	use_image(lookup, image, NULL); /* its strings go with the call */
-	if (gsym_lookup_flags(lookup->reader, addr, 0, lookup_flags(lookup), &lookup->answer, NULL))
-		return;
-	if (lookup->early == EARLY_OPERAND)
-		print_heading(lookup);
-	int err = lookup->early == EARLY_OPERAND ? answer(lookup, addr) : append_first(lookup);
-	lookup->early = EARLY_DONE;
+	for (; !err && n < lookup->queries.n && is_certain(lookup, lookup->queries.v[n].given); n++) {
+		struct batch_query *query = &lookup->queries.v[n];
+		query->addr = query->given; /* as linked: those that have a load address wait */
+		if (lookup->are_operands)
+			print_heading(lookup);
+		if (lookup->are_operands)
+			err = answer(lookup, query->given);
+	}
+	if (!err && !lookup->are_operands)
+		err = append_lines(lookup, n);
 	if (err || output_flush(&lookup->out))
 		lookup->out.failed = true; /* reported when more is written */
+	lookup->n_early = n;
+	lookup->has_answered = n == lookup->queries.n && has_ended(lookup);
+	return lookup->has_answered;
 }
 
 /* Determines the directories that paths of the file lose. False after an error message. */
@@ -303,38 +349,39 @@ static bool find_roots(struct lookup_command *lookup, struct lookup_file *file)
 	return !source_roots_find(file->image.reader, file->roots) || !fail(file->path, -ENOMEM, NULL);
 }
 
-/* Opens the current file if it is pending. False after an error message. */
+/* Lists the addresses of the queries, if they are few and nothing but addresses. */
+static size_t list_asked(const struct lookup_command *lookup, struct convert_address ret[WORKER_ASKED_MAX])
+{
+	bool waits = lookup->all_merged || lookup->object.has_details || lookup->load.n ||
+		     lookup->load.has_slide || path_strip_applies(&lookup->strip);
+	if (waits || lookup->queries.n > WORKER_ASKED_MAX)
+		return 0;
+	for (size_t i = 0; i < lookup->queries.n; i++) {
+		if (lookup->queries.v[i].kind != BATCH_ADDRESS)
+			return 0;
+		ret[i] = (struct convert_address){.value = lookup->queries.v[i].given};
+	}
+	return lookup->queries.n;
+}
+
+/* Opens the current file if it is pending, unless that has answered everything. False after an error message.
+ */
 static bool open_pending(struct lookup_command *lookup)
 {
 	struct lookup_file *file = lookup->file;
 	struct object_options how = lookup->object;
-	const struct convert_address asked = {.value = lookup->first.given};
-	bool waits = lookup->load.n || lookup->load.has_slide || path_strip_applies(&lookup->strip);
-	if (lookup->early != EARLY_NOT && !lookup->all_merged && !how.has_details && !waits)
-		how.asked = &asked;
+	struct convert_address asked[WORKER_ASKED_MAX];
+	how.asked = asked;
+	how.n_asked = list_asked(lookup, asked);
 	how.early = answer_early;
 	how.user = lookup;
+	lookup->n_early = 0;
 	bool is_open = file->image.reader || (file->is_pending && lookup_file_convert(file, &how));
+	if (lookup->has_answered)
+		return true;
 	use_image(lookup, &file->image, file->names);
 	is_open = is_open && find_roots(lookup, file);
-	if (is_open && lookup->early == EARLY_DONE)
-		tell_why(lookup, lookup->first.given);
 	lookup->incomplete |= !is_open;
-	return is_open;
-}
-
-/* Likewise, before the lines are answered; answers to the first line that were given while it was converted
- * are not given again. */
-static bool open_for_lines(struct lookup_command *lookup)
-{
-	bool has_address = lookup->queries.n && lookup->queries.v[0].kind == BATCH_ADDRESS;
-	if (has_address)
-		lookup->first = lookup->queries.v[0];
-	lookup->early = has_address ? EARLY_LINE : EARLY_NOT;
-	bool is_open = open_pending(lookup);
-	if (lookup->early == EARLY_DONE)
-		memmove(lookup->queries.v, lookup->queries.v + 1,
-			--lookup->queries.n * sizeof(*lookup->queries.v));
 	return is_open;
 }
 
@@ -343,10 +390,13 @@ static bool open_for_lines(struct lookup_command *lookup)
 /* -ECANCELED if the only file cannot be opened. */
 static int answer_queries(struct lookup_command *lookup)
 {
-	if (!open_for_lines(lookup) && lookup->path)
+	if (!open_pending(lookup) && lookup->path)
 		return -ECANCELED;
+	lookup->queries.n -= lookup->n_early;
+	memmove(lookup->queries.v, lookup->queries.v + lookup->n_early,
+		lookup->queries.n * sizeof(*lookup->queries.v));
 	bool by_one = lookup->all_merged || lookup->object.has_details || path_strip_applies(&lookup->strip);
-	int err = by_one ? answer_each(lookup) : answer_batch(lookup);
+	int err = lookup->has_answered ? 0 : by_one ? answer_each(lookup) : answer_batch(lookup);
 	lookup->queries.n = 0;
 	return err;
 }
@@ -401,58 +451,47 @@ static int add_next(struct lookup_command *lookup, const char *text, size_t size
 	return nl ? add_line(lookup, text, (size_t)(nl - text)) : 0;
 }
 
-/* Answers the complete lines of @input and stores their size. */
-static int answer_lines(struct lookup_command *lookup, const char *input, size_t size, size_t *ret)
+/* Answers the lines that were read, but for one that may go on, and removes them. */
+static int answer_lines(struct lookup_command *lookup)
 {
-	size_t at = 0, more = 1;
-	while (at < size && more) {
-		int err = add_next(lookup, input + at, size - at, &more);
-		if (err)
-			return err;
+	size_t size = lookup->n_input, at = 0, more = 1;
+	int err = 0;
+	while (!err && at < size && more) {
+		lookup->n_parsed = at;
+		err = add_next(lookup, lookup->input + at, size - at, &more);
 		at += more;
 	}
-	*ret = at;
-	return lookup->queries.n ? answer_queries(lookup) : 0;
-}
-
-/* Reads more after the @kept bytes; flushes first, since the writer of the input may wait for our output. */
-static int read_more(struct lookup_command *lookup, char *input, size_t kept, size_t *ret)
-{
-	int err = output_flush(&lookup->out);
-	if (err)
-		return err;
-	for (;;) {
-		ssize_t n = read(STDIN_FILENO, input + kept, INPUT_SIZE - kept);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			fail("standard input", -errno, NULL);
-			lookup->incomplete = true;
-		}
-		*ret = n > 0 ? (size_t)n : 0;
-		return 0;
+	if (!err && at < size && lookup->is_end) {
+		err = add_line(lookup, lookup->input + at, size - at);
+		at = size;
 	}
+	lookup->n_parsed = at;
+	if (!err && lookup->queries.n)
+		err = answer_queries(lookup);
+	bool is_longer = lookup->n_input > size; /* by what has_ended() read */
+	lookup->n_input -= at;
+	memmove(lookup->input, lookup->input + at, lookup->n_input);
+	if (lookup->n_input > LINE_MAX_SIZE && !is_longer)
+		lookup->n_input = LINE_MAX_SIZE + 1; /* it remains too long */
+	return err;
 }
 
 static int answer_stdin(struct lookup_command *lookup)
 {
 	CLEANUP(freep) char *input = malloc(INPUT_SIZE);
-	size_t kept = 0, more, used;
-	int err;
-	if (!input)
-		return -ENOMEM;
-	while (!(err = read_more(lookup, input, kept, &more)) && more) {
-		err = answer_lines(lookup, input, kept + more, &used);
+	int err = input ? 0 : -ENOMEM;
+	lookup->input = input;
+	while (!err && (!lookup->is_end || lookup->n_input)) {
+		/* The writer of the input may wait for our output. */
+		err = output_flush(&lookup->out);
 		if (err)
-			return err;
-		kept = kept + more - used;
-		memmove(input, input + used, kept);
-		if (kept > LINE_MAX_SIZE)
-			kept = LINE_MAX_SIZE + 1; /* it remains too long */
+			break;
+		read_input(lookup);
+		read_ready(lookup);
+		err = answer_lines(lookup);
 	}
-	if (!err && kept)
-		err = add_line(lookup, input, kept);
-	if (!err && (lookup->queries.n || lookup->path))
+	lookup->input = NULL;
+	if (!err && lookup->path && !lookup->reader && !lookup->has_answered)
 		err = answer_queries(lookup);
 	return err ? err : output_flush(&lookup->out);
 }
@@ -539,15 +578,20 @@ static int answer_operand(struct lookup_command *lookup, const char *text)
 static int answer_arguments(struct lookup_command *lookup, char **args, int n)
 {
 	struct place_operand operand;
-	place_operand_parse(args[0], &operand);
-	lookup->first.given = operand.value;
-	lookup->early = operand.symbol ? EARLY_NOT : EARLY_OPERAND;
+	lookup->are_operands = true;
+	for (int i = 0; i < n; i++) {
+		place_operand_parse(args[i], &operand);
+		const struct batch_query query = {.kind = operand.symbol ? BATCH_MALFORMED : BATCH_ADDRESS,
+						  .given = operand.value};
+		if (vec_push(&lookup->queries, query))
+			return -ENOMEM;
+	}
 	if (!open_pending(lookup))
 		return -ECANCELED;
 	lookup->symbols.reader = lookup->reader;
 	lookup->symbols.shown.shown.mode = lookup->render.demangle;
 	print_heading(lookup);
-	for (int i = lookup->early == EARLY_DONE; i < n; i++) {
+	for (size_t i = lookup->n_early; i < lookup->queries.n; i++) {
 		int err = answer_operand(lookup, args[i]);
 		if (!err)
 			err = output_drain(&lookup->out);

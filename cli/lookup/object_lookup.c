@@ -4,6 +4,10 @@
  * mount and the key of the cache entry; if there is neither, another worker converts the file. This process
  * reads only the result. Keys, limits and the default directory are those of gsymfs, so that both share
  * their entries.
+ *
+ * A few addresses of a large file are answered from fragments, and the file is not converted. That it was
+ * asked about is remembered by the link of its id; who asks about it again leaves a process behind that
+ * converts it.
  */
 #include "cli/lookup/object_lookup.h"
 
@@ -21,8 +25,10 @@
 #include "work/os/guard.h"
 #include "work/run/convert_run.h"
 #include "cli/command/bundle.h"
+#include "cli/command/message.h"
 #include "cli/command/stop_signals.h"
 #include "work/run/defaults.h"
+#include "work/run/fragment_run.h"
 #include "work/run/identifier.h"
 #include "work/types/convert_types.h"
 #include "work/types/foreign_format.h"
@@ -33,6 +39,8 @@
 enum {
 	ARCHES_TEXT = 256,
 	LOCK_POLL_MS = 20,
+	FRAGMENT_FROM = 1 << 20, /* bytes of a file that takes longer to convert than to read in part */
+	REST_NICE = 10,
 };
 
 /* An image in an object file, on its way to an open file. */
@@ -44,6 +52,8 @@ struct object {
 	int fd, stop_fd;
 	enum image_kind single; /* IMAGE_OTHER: it may be a container of several images */
 	enum image_kind kind;
+	bool is_rest;    /* nobody waits for it; see leave_rest() */
+	bool is_unasked; /* nobody has asked about it before, as far as is known */
 	struct file_state state;
 	char id[ID_TEXT_SIZE];
 	char arch[16];
@@ -247,36 +257,10 @@ static struct image_details *make_details(struct object *object)
 	return object->details;
 }
 
-static size_t list_asked(void *asker, struct convert_address *ret, size_t most)
-{
-	const struct object *object = asker;
-	if (!most)
-		return 0;
-	*ret = *object->options->asked;
-	return 1;
-}
-
-static void take_fragment(void *asker, struct handle *handle)
-{
-	struct object *object = asker;
-	struct lookup_image image = {0};
-	if (!handle) /* the address has no function that is certain */
-		return;
-	set_handle(&image, handle);
-	image.details = make_details(object);
-	object->options->early(object->options->user, &image);
-	image.details = NULL;
-	lookup_image_close(&image);
-}
-
 /* What the request for a conversion needs beside the object. */
 static struct convert_request request_of(struct object *object, const struct cache_key *key)
 {
-	bool waits = object->options->asked != NULL;
 	return (struct convert_request){
-		.asked = waits ? list_asked : NULL,
-		.fragment = waits ? take_fragment : NULL,
-		.asker = object,
 		.id = object->id,
 		.arch = object->arch,
 		.source = {.path = object->path, .state = object->state, .kind = object->kind},
@@ -323,7 +307,8 @@ static int load_or_convert(struct object *object, const struct converter *conver
 	struct outcome outcome;
 	cache_key_make(&input, &key);
 	const struct convert_request request = request_of(object, &key);
-	int err = lock_entry(object, converter->cache, &key, &lock);
+	int err = object->is_rest ? cache_lock_try(converter->cache, &key, &lock)
+				  : lock_entry(object, converter->cache, &key, &lock);
 	if (err)
 		return err;
 	bool remembered = convert_from_cache(converter, &request, false, &outcome);
@@ -344,6 +329,67 @@ static int load_or_convert(struct object *object, const struct converter *conver
 											   : -ENODATA;
 	return report_object(object, err, outcome.diag.text, advice_for(&outcome, remembered));
 }
+
+/* ---- Its fragments ---- */
+
+/* Has what is asked for answered from the fragments that are certain. True if nothing else will be asked. */
+static bool answer_asked(struct object *object, const struct converter *converter)
+{
+	const struct object_options *options = object->options;
+	const struct cache_input input = input_of(object, converter);
+	struct fragment_run *run = NULL;
+	struct lookup_image image = {0};
+	struct handle *handle;
+	struct cache_key key;
+	bool is_all = false;
+	if (!options->n_asked || object->state.size < FRAGMENT_FROM)
+		return false;
+	cache_key_make(&input, &key);
+	const struct convert_request request = request_of(object, &key);
+	if (!fragment_run(converter, &request, options->asked, options->n_asked, &run, &handle) && handle) {
+		set_handle(&image, handle);
+		image.details = make_details(object);
+		is_all = options->early(options->user, &image);
+		image.details = NULL;
+		lookup_image_close(&image);
+	}
+	fragment_run_end(run);
+	return is_all;
+}
+
+static int open_stoppable(struct object *object, struct lookup_image *ret);
+
+/* Ends the process when the file is converted, or another process does that. */
+static _Noreturn void convert_rest(const struct object *object, const struct cache *cache)
+{
+	struct object_options options = *object->options;
+	struct gsym_diag diag = {""};
+	struct object rest = {.name = object->path, .options = &options, .diag = &diag, .is_rest = true};
+	struct lookup_image image = {.reader = NULL};
+	options.n_asked = 0;
+	options.has_details = false;
+	options.cache = cache->path;
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+	/* It is no reason why a file system could not be unmounted; only --cache may be relative. */
+	bool has_moved = *cache->path == '/' && chdir("/") == 0;
+	int is_nice = nice(REST_NICE);
+	(void)has_moved, (void)is_nice;
+	open_stoppable(&rest, &image);
+	_exit(STATUS_OK);
+}
+
+/* Converts the file in a process that nobody waits for: once a file, where there is a cache to keep it. */
+static void leave_rest(const struct object *object, const struct cache *cache)
+{
+	if (!object->is_unasked && cache->dir >= 0 && fork() == 0)
+		convert_rest(object, cache);
+}
+
+/* ---- The cache ---- */
 
 /* Opens the directory of the cache unless it is open. A user without a home directory has none, unless one is
  * named. */
@@ -378,7 +424,15 @@ static int find_or_convert(struct object *object, const struct converter *conver
 	if (open_in_mount(object, ret))
 		return 0;
 	err = attach_cache(object, converter->cache);
-	return err ? err : load_or_convert(object, converter, &ret->handle);
+	if (err)
+		return err;
+	if (take_entry(object, converter, &ret->handle))
+		return 0;
+	if (answer_asked(object, converter)) {
+		leave_rest(object, converter->cache);
+		return -EALREADY;
+	}
+	return load_or_convert(object, converter, &ret->handle);
 }
 
 /* Whether the id of the file is known without reading it. */
@@ -413,7 +467,8 @@ static int find_image(struct object *object, struct cache *cache, struct lookup_
 		return use_image(object, &converter);
 	bool any_arch = object->options->any_alone || !object->options->arch;
 	bool may_know = object->single && any_arch && !attach_cache(object, cache);
-	if (may_know && is_known(object, &converter) &&
+	object->is_unasked = may_know && !is_known(object, &converter);
+	if (may_know && !object->is_unasked &&
 	    (take_entry(object, &converter, &ret->handle) || open_in_mount(object, ret)))
 		return 0;
 	return find_or_convert(object, &converter, may_know, ret);

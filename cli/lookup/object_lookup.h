@@ -35,12 +35,14 @@ struct object_options {
 	const char *const *debug_dirs;
 	const char *package; /* the DWARF package of the file, absolute; NULL: the one beside it */
 	/*
-	 * An address that is waited for. What is around it may be converted before the rest: then @early is
-	 * called with an image that has its functions, if they are certain, and ends with the call. NULL:
-	 * nothing is waited for.
+	 * Addresses that are waited for, WORKER_ASKED_MAX at most. A file that was not converted is first
+	 * read around these alone: @early is called with an image that has those functions that are certain,
+	 * and ends with the call. It returns whether nothing else will be asked: then the rest is not waited
+	 * for. Of a file that is asked about again it is converted by a process that outlives this one.
 	 */
 	const struct convert_address *asked;
-	void (*early)(void *user, const struct lookup_image *image);
+	size_t n_asked;
+	bool (*early)(void *user, const struct lookup_image *image);
 	bool has_details; /* the image is asked for what GSYM does not hold */
 	/* Where other files are searched, instead of everywhere; NULL: see @debug_dirs. */
 	const struct search_path *search;
@@ -67,8 +69,9 @@ struct lookup_image {
 
 /*
  * Opens the image in the object file @path; lookup_image_close() closes it. 0; -ENOEXEC when it is no object
- * file; or another errno with a message in @diag, -ENODATA when no function in it is known. The message is
- * empty if a signal ended it: SIGINT, SIGTERM and SIGHUP end a conversion, and then the process.
+ * file; -EALREADY when early() has answered all; or another errno with a message in @diag, -ENODATA when no
+ * function in it is known. The message is empty if a signal ended it: SIGINT, SIGTERM and SIGHUP end a
+ * conversion, and then the process.
  */
 int object_lookup_open(const char *path, const struct object_options *options, struct lookup_image *ret,
 		       struct gsym_diag *diag);

@@ -72,19 +72,20 @@ static int open_gsym_of(const struct symbolizer_options *options, struct symbol_
 struct opening {
 	const struct module_table *table;
 	struct symbol_module *module;
-	struct convert_address asked;
-	bool has_asked;
+	struct convert_address asked[WORKER_ASKED_MAX];
+	size_t n_asked;
 };
 
-static void pass_early(void *user, const struct lookup_image *image)
+static bool pass_early(void *user, const struct lookup_image *image)
 {
 	const struct opening *opening = user;
 	struct symbol_module early = *opening->module;
 	early.image = *image;
 	early.names = NULL; /* its strings go with the call */
-	opening->table->early(opening->table->user, &early);
+	bool is_all = opening->table->early(opening->table->user, &early);
 	symbol_table_deinit(&early.symbols);
 	object_close(early.object);
+	return is_all;
 }
 
 /* Whether it is ELF of the smaller class. */
@@ -180,7 +181,8 @@ static int open_path(struct opening *opening, const char *path, const char *arch
 		.cache = options->cache,
 		.debug_dirs = options->debug_dirs,
 		.package = options->package[0] ? options->package : NULL,
-		.asked = opening->has_asked ? &opening->asked : NULL,
+		.asked = opening->asked,
+		.n_asked = opening->n_asked,
 		.early = pass_early,
 		.user = opening,
 		.has_details = options->style != ANSWER_BINUTILS,
@@ -317,13 +319,8 @@ static struct symbol_module *module_new(const struct symbol_query *query)
 static int module_open(const struct module_table *table, const struct symbol_query *query,
 		       struct symbol_module *module)
 {
-	const struct symbolizer_options *options = table->options;
-	struct opening opening = {
-		.table = table,
-		.module = module,
-		.asked = {query->addr - options->adjust_vma, options->relative},
-		.has_asked = table->early && query->kind == QUERY_CODE && !options->section,
-	};
+	struct opening opening = {.table = table, .module = module};
+	opening.n_asked = table->asked(table->user, query, opening.asked);
 	return module->by_id ? open_id(&opening) : open_named(&opening);
 }
 

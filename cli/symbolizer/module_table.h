@@ -9,6 +9,7 @@
 #include "cli/symbolizer/symbol_query.h"
 #include "cli/symbolizer/symbol_table.h"
 #include "gsym/base/vec.h"
+#include "work/worker/worker.h"
 #include "gsym/render/demangle/demangle_cache.h"
 
 struct symbol_module {
@@ -32,17 +33,20 @@ struct module_table {
 	const struct symbolizer_options *options;
 	VEC(struct symbol_module *) list;
 	/*
-	 * Called while the file of the query is converted, with a module that has what its address is in and
-	 * is gone after the call; or NULL.
+	 * Of the query that opens a file: fills @ret with the addresses in it that are waited for, and
+	 * answers them by a module that has what is certain about them and is gone after the call; see struct
+	 * object_options.
 	 */
-	void (*early)(void *user, struct symbol_module *module);
+	size_t (*asked)(void *user, const struct symbol_query *query,
+			struct convert_address ret[static WORKER_ASKED_MAX]);
+	bool (*early)(void *user, struct symbol_module *module);
 	void *user;
 };
 
 /*
  * The module of @query, opened if it is not: 0 or the errno of opening, in either case with a module, which
  * is valid until the next call, but for -ENOMEM. -ENOENT: no such file, or build ID; -ENOEXEC: no object
- * file.
+ * file; -EALREADY: early() has answered all that will be asked.
  */
 int module_find(struct module_table *table, const struct symbol_query *query, struct symbol_module **ret);
 

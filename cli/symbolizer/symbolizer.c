@@ -5,6 +5,7 @@
 #include "cli/symbolizer/symbolizer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ struct symbolizer {
 	const struct symbol_query *query; /* being answered, or NULL */
 	size_t n_printed;
 	struct text_buf in, out;
+	size_t at;   /* the first operand, or byte of @in, that is not answered */
+	bool is_end; /* @in has the last line */
 };
 
 enum symbolizer_dialect symbolizer_dialect_of(const char *name)
@@ -41,6 +44,64 @@ enum symbolizer_dialect symbolizer_dialect_of(const char *name)
 	if (!strstr(name, "addr2line"))
 		return 0;
 	return strstr(name, "llvm") ? DIALECT_LLVM_ADDR2LINE : DIALECT_BINUTILS;
+}
+
+/* ---- Input ---- */
+
+/* Takes the operand or line at *@at, unless it is not there or not complete yet. */
+static bool take_line(const struct symbolizer *symbolizer, size_t *at, struct text_part *ret)
+{
+	const struct text_buf *in = &symbolizer->in;
+	if (symbolizer->options.n_operands) {
+		if (*at == symbolizer->options.n_operands)
+			return false;
+		const char *operand = symbolizer->options.operands[(*at)++];
+		*ret = (struct text_part){operand, strlen(operand)};
+		return true;
+	}
+	const char *line = in->v + *at, *end = in->n > *at ? memchr(line, '\n', in->n - *at) : NULL;
+	size_t size = end ? (size_t)(end - line) : in->n - *at;
+	if (!end && (!size || (!symbolizer->is_end && size < LINE_SIZE_MAX)))
+		return false;
+	*at += size + (end != NULL);
+	*ret = (struct text_part){line, size - (size && line[size - 1] == '\r')};
+	return true;
+}
+
+/* Reads as much as there is. 0 or a negative errno, after a message. */
+static int read_input(struct symbolizer *symbolizer)
+{
+	struct text_buf *in = &symbolizer->in;
+	ssize_t n;
+	do
+		n = read(STDIN_FILENO, in->v + in->n, READ_SIZE);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return fail("standard input", -errno, NULL), -ECANCELED;
+	in->n += (size_t)n;
+	symbolizer->is_end = n == 0;
+	return 0;
+}
+
+/*
+ * Reads what is there without waiting, so that the end of input is known if it came. Lines that are being
+ * answered stay where they are.
+ */
+static void read_ready(struct symbolizer *symbolizer)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	const struct text_buf *in = &symbolizer->in;
+	while (!symbolizer->options.n_operands && !symbolizer->is_end && in->cap - in->n >= READ_SIZE &&
+	       poll(&input, 1, 0) > 0)
+		if (read_input(symbolizer))
+			return;
+}
+
+/* Returns whether all lines were taken, and there will be no more. */
+static bool has_ended(const struct symbolizer *symbolizer)
+{
+	size_t n = symbolizer->options.n_operands;
+	return n ? symbolizer->at == n : symbolizer->is_end && symbolizer->at == symbolizer->in.n;
 }
 
 /* ---- One line ---- */
@@ -78,19 +139,68 @@ static void print_answer(struct symbolizer *symbolizer)
 		text_char(&symbolizer->out, '\n');
 }
 
-/* Prints the answer while the rest of the file is converted, if it is certain. */
-static void answer_early(void *user, struct symbol_module *module)
+/* Returns whether the addresses of the queries are of one file. */
+static bool has_same_file(const struct symbol_query *a, const struct symbol_query *b)
+{
+	return b->kind == QUERY_CODE && a->by_id == b->by_id && a->module.size == b->module.size &&
+	       memcmp(a->module.text, b->module.text, a->module.size) == 0;
+}
+
+/* Lists the address of the query and those after it, if they are few, all of one file, and all there is. */
+static size_t list_asked(void *user, const struct symbol_query *query,
+			 struct convert_address ret[static WORKER_ASKED_MAX])
 {
 	struct symbolizer *symbolizer = user;
-	const struct symbol_query *query = symbolizer->query;
-	if (!query || query->kind != QUERY_CODE ||
-	    symbol_answer_from(module, &symbolizer->options, query, &symbolizer->answer) ||
-	    !symbolizer->answer.has_function)
-		return;
+	const struct symbolizer_options *options = &symbolizer->options;
+	struct symbol_query next = *query;
+	struct text_part line;
+	size_t n = 0, at = symbolizer->at;
+	read_ready(symbolizer);
+	bool is_more = symbolizer->query && query->kind == QUERY_CODE && !options->section;
+	while (is_more && n < WORKER_ASKED_MAX) {
+		ret[n++] = (struct convert_address){next.addr - options->adjust_vma, options->relative};
+		is_more = take_line(symbolizer, &at, &line);
+		if (is_more)
+			symbol_query_parse(options, line.text, line.size, &next);
+		if (is_more && !has_same_file(query, &next))
+			return 0;
+	}
+	return is_more ? 0 : n;
+}
+
+/* Prints the answer of the module, which has a part of the file, if it has one. */
+static bool print_early(struct symbolizer *symbolizer, struct symbol_module *module,
+			const struct symbol_query *query)
+{
+	const struct symbol_answer *answer = &symbolizer->answer;
+	int err = symbol_answer_from(module, &symbolizer->options, query, &symbolizer->answer);
+	bool is_known = !err && answer->has_function && (*answer->frames.v[0].base || !symbolizer->tells_why);
+	if (is_known)
+		print_answer(symbolizer);
+	return is_known;
+}
+
+/* Prints the answers that are certain before the file is converted, up to the first that is not. */
+static bool answer_early(void *user, struct symbol_module *module)
+{
+	struct symbolizer *symbolizer = user;
+	struct symbol_query next;
+	struct text_part line;
+	size_t at = symbolizer->at;
+	if (!symbolizer->query || !print_early(symbolizer, module, symbolizer->query))
+		return false;
 	symbolizer->query = NULL;
-	print_answer(symbolizer);
-	if (output_flush(&symbolizer->out))
+	bool is_certain = true;
+	while (is_certain && take_line(symbolizer, &at, &line)) {
+		symbol_query_parse(&symbolizer->options, line.text, line.size, &next);
+		is_certain = print_early(symbolizer, module, &next);
+		symbolizer->at = is_certain ? at : symbolizer->at;
+	}
+	if (!symbolizer->is_list && output_flush(&symbolizer->out))
 		symbolizer->out.failed = true; /* reported when more is written */
+	read_ready(symbolizer);
+	symbolizer->is_checked = is_certain && has_ended(symbolizer);
+	return symbolizer->is_checked;
 }
 
 static bool can_go_on(struct symbolizer *symbolizer);
@@ -122,55 +232,44 @@ static int answer_line(struct symbolizer *symbolizer, const char *line, size_t s
 
 /* ---- Many ---- */
 
-static int answer_operands(struct symbolizer *symbolizer)
+/* Answers the lines that are there. */
+static int answer_lines(struct symbolizer *symbolizer)
 {
-	const struct symbolizer_options *options = &symbolizer->options;
+	struct text_part line;
 	int err = 0;
-	symbolizer->is_list = options->style == ANSWER_JSON;
-	if (symbolizer->is_list)
-		text_char(&symbolizer->out, '[');
-	for (size_t i = 0; !err && i < options->n_operands; i++)
-		err = answer_line(symbolizer, options->operands[i], strlen(options->operands[i]));
-	if (symbolizer->is_list)
-		text_lit(&symbolizer->out, "]\n");
-	return err ? err : output_flush(&symbolizer->out);
+	while (!err && take_line(symbolizer, &symbolizer->at, &line))
+		err = answer_line(symbolizer, line.text, line.size);
+	return err;
 }
 
-/* Answers the complete lines of the input, at its end also one that is not, and removes them. */
-static int answer_input(struct symbolizer *symbolizer, bool is_end)
+static int answer_operands(struct symbolizer *symbolizer)
 {
-	struct text_buf *in = &symbolizer->in;
-	size_t at = 0;
-	int err = 0;
-	while (!err && at < in->n) {
-		const char *line = in->v + at, *end = memchr(line, '\n', in->n - at);
-		size_t size = end ? (size_t)(end - line) : in->n - at;
-		if (!end && !is_end && size < LINE_SIZE_MAX)
-			break;
-		at += size + (end != NULL);
-		err = answer_line(symbolizer, line, size - (size && line[size - 1] == '\r'));
-	}
-	memmove(in->v, in->v + at, in->n - at);
-	in->n -= at;
+	symbolizer->is_list = symbolizer->options.style == ANSWER_JSON;
+	if (symbolizer->is_list)
+		text_char(&symbolizer->out, '[');
+	int err = answer_lines(symbolizer);
+	if (symbolizer->is_list)
+		text_lit(&symbolizer->out, "]\n");
 	return err ? err : output_flush(&symbolizer->out);
 }
 
 static int answer_stdin(struct symbolizer *symbolizer)
 {
 	struct text_buf *in = &symbolizer->in;
-	for (;;) {
-		if (!text_reserve(in, READ_SIZE))
+	int err = 0;
+	while (!err && !symbolizer->is_end) {
+		if (!text_reserve(in, 2 * READ_SIZE)) /* see read_ready() */
 			return -ENOMEM;
-		ssize_t n = read(STDIN_FILENO, in->v + in->n, READ_SIZE);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail("standard input", -errno, NULL), -ECANCELED;
-		in->n += (size_t)n;
-		int err = in->n ? answer_input(symbolizer, n == 0) : 0;
-		if (err || n == 0)
-			return err;
+		memmove(in->v, in->v + symbolizer->at, in->n - symbolizer->at);
+		in->n -= symbolizer->at;
+		symbolizer->at = 0;
+		err = read_input(symbolizer);
+		if (!err)
+			err = answer_lines(symbolizer);
+		if (!err)
+			err = output_flush(&symbolizer->out);
 	}
+	return err;
 }
 
 /* ---- The file of the options ---- */
@@ -251,6 +350,7 @@ static int answer_queries(struct symbolizer *symbolizer)
 	symbolizer->tells_why = tells_reasons(symbolizer->options.verbose);
 	symbolizer->print = printers[symbolizer->options.style];
 	symbolizer->modules.options = &symbolizer->options;
+	symbolizer->modules.asked = list_asked;
 	symbolizer->modules.early = answer_early;
 	symbolizer->modules.user = symbolizer;
 	int err = symbolizer->options.n_operands ? answer_operands(symbolizer) : answer_stdin(symbolizer);

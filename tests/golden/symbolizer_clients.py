@@ -8,6 +8,7 @@ may differ, see CAVEATS of gsym-addr2line(1).
     symbolizer_clients.py GSYM
 """
 import contextlib
+import fcntl
 import os
 import pathlib
 import re
@@ -202,7 +203,6 @@ class Clients(unittest.TestCase):
         for name, argv, lines in (("addr2line", [self.at("bin", "addr2line"), "-afie", path], address),
                                   ("lookup", [gsym, "lookup", path], address),
                                   ("lookup tsv", [gsym, "lookup", "--format=tsv", path], address),
-                                  ("lookup of operands", [gsym, "lookup", "--format=gsymutil", path, "0x" + address], ""),
                                   ("lookup of lines with files", [gsym, "lookup", "--addresses-from-stdin"], f"{address} {path}")):
             with self.subTest(name):
                 self.assertTrue(any(self.answers_early(argv, lines) for _ in range(5)), "the answer came after the conversion")
@@ -226,7 +226,7 @@ class Clients(unittest.TestCase):
 
     def answers_early(self, argv, line):
         """Whether the first answer comes before the end of the conversion; early or late, it is right."""
-        line = line.encode() + b"\n" if line else b""
+        line = line.encode() + b"\n"
         process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env, bufsize=0)
         self.addCleanup(process.kill)
         process.stdin.write(line)
@@ -235,13 +235,72 @@ class Clients(unittest.TestCase):
         process.stdin.write(line)
         process.stdin.close()
         # Once each, and the same as when the whole is there.
-        self.assertEqual(process.stdout.read(), first if line else b"")
+        self.assertEqual(process.stdout.read(), first)
         process.stdout.close()
         self.assertEqual(process.wait(timeout=LIMIT), 0)
         self.assertEqual(subprocess.run(argv, input=line, capture_output=True, env=self.env, check=True).stdout, first)
         self.assertRegex(first.decode(), r"\w+\.c\b")
         shutil.rmtree(self.at("cache"))
         return is_early
+
+    def test_few_addresses(self):
+        """Of a file that was never converted, by commands that end: it is not converted for the first of them, and behind the
+        back of the second. What is not certain before is answered as ever."""
+        parts = [f"int part_{i}(int x) {{ return x * {i} + part_{i - 1 if i else 9999}(x - 1); }}" for i in range(9999)]
+        pathlib.Path(self.at("large.c")).write_text("int part_9999(int x) { return x; }\n" + "\n".join(parts))
+        pathlib.Path(self.at("few.c")).write_text("int few(int x) { return x + 1; }\nint more(int x) { return x - 1; }\n"
+                                                  "extern int part_1(int);\nint main(void) { return few(2) + part_1(0); }\n")
+        done = self.run_in("cc", "-g", "-o", "few", "few.c", "large.c")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = self.at("few")
+        self.assertGreater(os.path.getsize(path), 1 << 20)
+        at = {name: "0x" + value for value, _, name in map(str.split, self.run_in("nm", "--defined-only", "few").stdout.splitlines())}
+        certain, all_three = [at["few"], at["more"]], [at["few"], at["part_77"], at["more"]]
+        for argv, given in (([self.at("bin", "addr2line"), "-fe", path, *certain], ""),
+                            ([self.at("bin", "addr2line"), "-afe", path], "\n".join(certain)),
+                            ([self.at("bin", "llvm-symbolizer"), "--obj=few", "--output-style=JSON", *certain], ""),
+                            ([gsym, "lookup", "--format=gsymutil", path, *certain], ""),
+                            ([gsym, "lookup", path], "\n".join(certain) + "\n"),
+                            ([gsym, "lookup", "--addresses-from-stdin"], "".join(f"{a} {path}\n" for a in certain))):
+            with self.subTest(argv):
+                first = self.run_ending(argv, given)
+                self.assertIn("few.c", first)
+                self.assertNotIn("large.c", first)
+                self.assertFalse(self.has_conversion())
+                self.assertEqual(self.run_ending(argv, given), first)
+                self.wait_for_conversion()
+                self.assertEqual(self.run_ending(argv, given), first)
+                shutil.rmtree(self.at("cache"))
+                argv, given = [a for a in argv if a not in certain], given and given.replace(certain[1], all_three[1])
+                argv += [] if given else all_three
+                whole = self.run_ending(argv, given)
+                self.assertIn("large.c", whole)
+                self.assertTrue(self.has_conversion())
+                self.assertEqual(self.run_ending(argv, given), whole)
+                shutil.rmtree(self.at("cache"))
+
+    def run_ending(self, argv, given):
+        done = subprocess.run(argv, input=given, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=self.dir, env=self.env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def has_conversion(self):
+        return any(name.endswith(".gsym") for name in os.listdir(self.at("cache")))
+
+    def wait_for_conversion(self):
+        """Until the process that nobody waits for has made it, and has ended, which is when nobody has the lock."""
+        end = time.monotonic() + LIMIT
+        while not self.has_conversion() or self.is_locked():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def is_locked(self):
+        with open(self.at("cache", ".lock"), "r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
     def report_of(self, program, variable, symbolizer):
         env = {**self.env, variable: symbolizer, "TSAN_OPTIONS": f"external_symbolizer_path={symbolizer}"}

@@ -75,17 +75,6 @@ static int tear_down(void **state)
 	return remove_tree(top_path);
 }
 
-/* A mount in its own source must not be asked by the daemon that would have to answer. */
-TEST(entry_of_a_device_to_avoid)
-{
-	struct stat st;
-	assert_int_equal(entry_stat(top, "dir", 0, 0, &st), 0);
-	assert_int_equal(entry_stat(top, "dir", st.st_dev, 0, &st), -EXDEV);
-	assert_int_equal(entry_stat(top, "dir", st.st_dev + 1, st.st_dev, &st), 0);
-	assert_true(S_ISDIR(st.st_mode));
-	assert_int_equal(entry_stat(top, "none", 0, 0, &st), -ENOENT);
-}
-
 /* What open(2) or one of ours gave, closed; 1 for a descriptor. */
 static int opened(int fd)
 {
