@@ -9,7 +9,7 @@
 #include "convert/breakpad/breakpad.h"
 #include "convert/record/pool.h"
 
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/parallel.h"
 #include "gsym/write/writer.h"

@@ -12,7 +12,7 @@
  */
 #include "convert/build/symtab.h"
 
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 

@@ -6,7 +6,7 @@
 
 #include "convert/object/object_file.h"
 #include "convert/record/func_record.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 
 struct code_symbol {
 	uint64_t addr, end; /* end == addr: unknown */

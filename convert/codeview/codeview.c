@@ -5,7 +5,7 @@
 
 #include "convert/codeview/cv_parts.h"
 #include "convert/record/name_match.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/parallel.h"
 #include "gsym/base/search.h"
 

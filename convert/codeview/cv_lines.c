@@ -8,7 +8,7 @@
 #include "convert/codeview/cv_parts.h"
 
 #include "convert/codeview/cv_format.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/search.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
  */
 #include "convert/codeview/cv_parts.h"
 
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 

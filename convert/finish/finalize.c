@@ -19,7 +19,7 @@
 
 #include "convert/finish/callsites.h"
 #include "convert/record/name_match.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "convert/record/range.h"
 #include "gsym/base/invariant.h"
 

@@ -8,7 +8,7 @@
 #include "convert/golang/golang.h"
 
 #include "convert/golang/go_reader.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/search.h"
 
 /* ---- Rows ---- */

@@ -1,6 +1,6 @@
 /*
- * sort.h - numbers sorted by radix, least significant digit first: O(n), no comparison, no memory of its own;
- * and the comparison for those who sort in place.
+ * sort.h - stable sort by radix, least significant digit first: O(n), without comparisons; and the comparison
+ * for those who sort in place.
  */
 #ifndef GSYM_BASE_SORT_H
 #define GSYM_BASE_SORT_H
@@ -14,6 +14,14 @@
  */
 void sort_u32(uint32_t *v, uint32_t *scratch, size_t n, unsigned low);
 void sort_u64(uint64_t *v, uint64_t *scratch, size_t n, unsigned low);
+
+struct keyed {
+	uint64_t key;
+	uint32_t index; /* of the element; equal keys keep their order */
+};
+
+/* Sorts by key, with memory of its own. 0, or -ENOMEM with @v unchanged. */
+int radix_sort(struct keyed *v, size_t n);
 
 /* For qsort() and bsearch() of uint64_t. */
 int compare_u64(const void *a, const void *b);

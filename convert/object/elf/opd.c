@@ -6,7 +6,7 @@
  */
 
 #include "convert/object/elf/elf.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"
 

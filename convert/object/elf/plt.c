@@ -12,7 +12,7 @@
  * the resolver's address, else any function symbol there, else "*ABS*+0x..." as in objdump.
  */
 #include "convert/object/elf/elf.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"
 

@@ -13,7 +13,7 @@
  */
 #include "convert/object/pdb/pdb.h"
 
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"
 

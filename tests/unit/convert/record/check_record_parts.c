@@ -7,7 +7,7 @@
 #include "convert/record/warning.h"
 #include "work/types/packed_name.h"
 #include "convert/record/pool.h"
-#include "convert/record/radix.h"
+#include "gsym/base/sort.h"
 #include "convert/record/range.h"
 #include "work/types/valid_name.h"
 #include "tests/lib/unit.h"
