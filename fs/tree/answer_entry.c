@@ -1,4 +1,4 @@
-#include "fs/tree/answer_entry.h"
+#include "fs/tree/tree.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,19 +1,20 @@
 /*
+ * by_handle.c - what file handles lead to, for servers of NFS and open_by_handle_at(2): the kernel has an
+ * inode number, of this mount or one before it, but no inode, or a directory, but not the one it is in. The
+ * number alone must do; the kernel compares the generation.
+ *
  * What has a computed number is found by that. An answer is made again, and has the same number then; so is a
  * snapshot. During the first scan what is not found may be yet to come.
  */
-#include "fs/tree/by_handle.h"
-
 #include <errno.h>
 
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/images/inode_numbers.h"
-#include "fs/tree/answer_entry.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
-#include "fs/tree/getattr.h"
+#include "fs/tree/tree.h"
 
 static uint64_t path_dir_ino(const struct path_tree *paths, uint32_t number)
 {

@@ -1,4 +1,4 @@
-#include "fs/tree/getattr.h"
+#include "fs/tree/tree.h"
 
 #include <errno.h>
 

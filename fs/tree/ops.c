@@ -12,7 +12,7 @@
 
 #include "fs/images/inode_numbers.h"
 #include "fs/sys/request_loop.h"
-#include "fs/tree/getattr.h"
+#include "fs/tree/tree.h"
 #include "fs/tree/stream_size.h"
 
 static void ops_init(void *user, struct fuse_conn_info *conn)

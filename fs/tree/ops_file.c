@@ -13,7 +13,7 @@
 #include "fs/answer/tsv_file.h"
 #include "fs/images/revision.h"
 #include "fs/tree/fixed.h"
-#include "fs/tree/getattr.h"
+#include "fs/tree/tree.h"
 #include "fs/tree/stream_size.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)

@@ -1,5 +1,5 @@
 /*
- * tree.h - what FUSE operations share: the user data of the session, and replies to OPEN.
+ * tree.h - what FUSE operations share: the user data of the session, nodes, and replies to OPEN.
  */
 #ifndef FS_TREE_TREE_H
 #define FS_TREE_TREE_H
@@ -69,6 +69,26 @@ static inline struct tree *tree_of(const struct call *call)
 {
 	return fuse_req_userdata(call->req);
 }
+
+/* ---- Nodes that requests ask for ---- */
+
+/*
+ * Any node by its inode number: 0, -ESTALE for a number that is not, or no longer, in use, -ENOMEM.
+ * @ret_timeout is how long the kernel may believe it.
+ */
+int node_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_timeout);
+
+/*
+ * Makes the answer to @request by @rev, so that its size is known, and the entry for it, whose node the
+ * kernel knows once more. 0 with @ret_known: it is not that of an unknown address; -EAGAIN with call->wait
+ * filled; or why it cannot be had, -ENOENT if there is none.
+ */
+int answer_entry(struct call *call, struct revision *rev, const struct request *request,
+		 struct fuse_entry_param *ret, bool *ret_known);
+
+/* The LOOKUP of "." and of ".." in call->ino. As answer_entry(), but -ESTALE when there is no such thing. */
+int handle_itself(struct call *call, struct fuse_entry_param *ret);
+int handle_parent(struct call *call, struct fuse_entry_param *ret);
 
 /* ---- Replies ---- */
 

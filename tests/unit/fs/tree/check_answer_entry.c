@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "fs/images/inode_numbers.h"
-#include "fs/tree/answer_entry.h"
+#include "fs/tree/tree.h"
 #include "fs/tree/attr.h"
 #include "tests/lib/unit.h"
 

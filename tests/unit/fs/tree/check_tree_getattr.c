@@ -10,7 +10,7 @@
 #include "fs/images/image_release.h"
 #include "fs/images/inode_numbers.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/getattr.h"
+#include "fs/tree/tree.h"
 #include "tests/lib/unit.h"
 
 static struct stat st;
