@@ -6,7 +6,7 @@
  * Images stay open from run to run, so that lines which alternate among them need each only once, however few
  * the cache holds.
  */
-#include "fs/answer/batch_file.h"
+#include "fs/answer/answer_files.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * opened once, to count its functions, and has its name looked up only from then on. At the end the lines are
  * sorted, in runs that are merged, and copied.
  */
-#include "fs/answer/images_table.h"
+#include "fs/answer/answer_files.h"
 
 #include <errno.h>
 #include <stdlib.h>

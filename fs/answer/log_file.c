@@ -2,7 +2,7 @@
  * Provides images to log/engine, which parses the log. Lines that refer to an image that does not exist,
  * cannot be converted, or is not readable for the user who opened the file, are left unchanged.
  */
-#include "fs/answer/log_file.h"
+#include "fs/answer/answer_files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * The revision's fields are written under images.lock, which is why lists of files are limited. What comes
  * from the cache file is read afterwards, without the lock, since that may block.
  */
-#include "fs/answer/status.h"
+#include "fs/answer/answer_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "fs/answer/draft.h"
-#include "fs/answer/images_table.h"
+#include "fs/answer/answer_files.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/revision.h"
 #include "fs/images/inode_numbers.h"

@@ -6,7 +6,7 @@
 
 #include "tests/unit/fs/answer/answer_fixture.h"
 
-#include "fs/answer/batch_file.h"
+#include "fs/answer/answer_files.h"
 #include "fs/call/call.h"
 #include "gsym/render/batch/sharded_batch.h"
 

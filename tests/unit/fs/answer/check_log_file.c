@@ -5,7 +5,7 @@
  */
 #include "tests/unit/fs/answer/log_fixture.h"
 
-#include "fs/answer/log_file.h"
+#include "fs/answer/answer_files.h"
 #include "tests/unit/wrap_malloc.h"
 #include "tests/lib/unit.h"
 

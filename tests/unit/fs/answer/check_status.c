@@ -2,7 +2,7 @@
 #include "tests/unit/fs/images/images_fixture.h"
 
 #include "work/run/converter.h"
-#include "fs/answer/status.h"
+#include "fs/answer/answer_files.h"
 #include "fs/convert/queue.h"
 
 #include <stdio.h>

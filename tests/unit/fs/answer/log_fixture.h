@@ -4,7 +4,7 @@
 
 #include "tests/unit/fs/answer/answer_fixture.h"
 
-#include "fs/answer/log_file.h"
+#include "fs/answer/answer_files.h"
 #include "fs/call/call.h"
 #include "log/engine/filter.h"
 
