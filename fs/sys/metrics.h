@@ -8,6 +8,7 @@
 #define FS_SYS_METRICS_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Answers to names of addresses and symbols, and to addresses in logs. */
@@ -48,7 +49,7 @@ struct metrics {
 };
 
 /* Upper bounds of the buckets, in seconds, ascending. */
-extern const double conversion_bounds[CONVERSION_BUCKETS];
+static const double conversion_bounds[CONVERSION_BUCKETS] = {0.01, 0.1, 1, 10, 60, 300, 1800};
 
 static inline void metric_add(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -56,6 +57,15 @@ static inline void metric_add(_Atomic uint64_t *counter, uint64_t n)
 }
 
 /* A conversion ended after @seconds. */
-void metrics_add_conversion(struct metrics *metrics, enum conversion_result result, double seconds);
+static inline void metrics_add_conversion(struct metrics *metrics, enum conversion_result result,
+					  double seconds)
+{
+	size_t i = 0;
+	while (i < CONVERSION_BUCKETS && seconds > conversion_bounds[i])
+		i++;
+	metric_add(&metrics->conversion_times[i], 1);
+	metric_add(&metrics->conversion_ms, (uint64_t)(seconds * 1000));
+	metric_add(&metrics->conversions[result], 1); /* last: who sees it finds the others */
+}
 
 #endif

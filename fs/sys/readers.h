@@ -35,7 +35,22 @@ static inline void readers_leave(struct readers *readers, unsigned parity)
 	atomic_fetch_sub(&readers->inside[parity], 1);
 }
 
-/* True when all that had entered before @grace began have left. Not from inside. One thread at a time. */
-bool readers_grace(struct readers *readers, struct grace *grace);
+/*
+ * True when all that had entered before @grace began have left. Not from inside. One thread at a time.
+ *
+ * A thread may be late to count itself, in a phase that has passed: so both counters must have been zero.
+ * Only the inactive phase is sure to become zero; then the phases change, as in SRCU.
+ */
+static inline bool readers_grace(struct readers *readers, struct grace *grace)
+{
+	for (int i = 0; i < 2; i++) {
+		unsigned phase = atomic_load(&readers->phase), off = (phase + 1) & 1;
+		if (!grace->over[off])
+			grace->over[off] = atomic_load(&readers->inside[off]) == 0;
+		if (grace->over[off])
+			atomic_store(&readers->phase, phase + 1);
+	}
+	return grace->over[0] && grace->over[1];
+}
 
 #endif
