@@ -27,8 +27,7 @@
 #include "work/worker/worker.h"
 #include "gsym/base/sanitizer.h"
 #include "store/transfer/store_child.h"
-#include "cli/worker/debuginfod_client.h"
-#include "cli/worker/swift_worker.h"
+#include "cli/worker/worker_commands.h"
 #include "work/sandbox/sandbox.h"
 #include "work/types/packed_name.h"
 

@@ -3,7 +3,7 @@
  * directory shared with other programs of the user. It is loaded at run time, so that it is an optional
  * dependency. Of its interface (debuginfod_find_debuginfo(3)) only what is used here is declared.
  */
-#include "cli/worker/debuginfod_client.h"
+#include "cli/worker/worker_commands.h"
 
 #include <dlfcn.h>
 #include <errno.h>

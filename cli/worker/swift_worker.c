@@ -1,4 +1,4 @@
-#include "cli/worker/swift_worker.h"
+#include "cli/worker/worker_commands.h"
 
 #include <dlfcn.h>
 #include <signal.h>
