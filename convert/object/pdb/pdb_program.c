@@ -46,13 +46,13 @@ static struct span output_of(const char *line)
 	return found;
 }
 
-/* The command line in a record, pairs of words and values that an empty word ends; NULL if it has none. */
+/* Returns the command line in a record of pairs of words and values, or NULL if it has none. */
 static const char *command_line(struct cursor record)
 {
 	cursor_skip(&record, 1); /* flags */
 	for (;;) {
 		const char *key = cursor_str(&record), *value = cursor_str(&record);
-		if (!cursor_ok(&record) || !*key)
+		if (!cursor_ok(&record))
 			return NULL;
 		if (strcmp(key, "cmd") == 0)
 			return value;
