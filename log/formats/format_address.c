@@ -45,7 +45,7 @@ static bool find_placeholder(struct text_scan s, struct text_scan *ret)
 /* "#3  ", "3: ", "3# ", with nothing before but blanks, or "frame #3: " anywhere. */
 static bool parse_number(struct text_scan s, struct log_frame *ret)
 {
-	const char *frame = find_text(s.at, s.end, "frame #");
+	const char *frame = find_rare(s.at, s.end, "frame #", strlen("frame "));
 	uint64_t number;
 	s.at = frame ? frame + strlen("frame ") : s.at;
 	scan_blanks(&s);
@@ -75,6 +75,8 @@ static void set_kind(struct text_scan line, const char *at, struct log_frame *re
 static bool is_named_pc(const char *line, const char *at)
 {
 	static const char *const names[] = {"pc=", "PC=", "ip=", "rip=", "eip=", "lr=", "RIP=", "LR="};
+	if (at == line || at[-1] != '=')
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *from = at - line >= (ptrdiff_t)strlen(names[i]) ? at - strlen(names[i]) : NULL;
 		if (from && memcmp(from, names[i], strlen(names[i])) == 0 &&
@@ -141,12 +143,11 @@ static bool is_bare_frame(struct text_scan line, const char *from, struct text_s
 	struct log_frame numbered;
 	if (is_named_pc(line.at, from))
 		return true;
-	if (!parse_number(scan_from(line.at, from), &numbered))
-		return false;
 	const char *to = from;
 	while (to > line.at && is_blank(to[-1]))
 		to--;
-	if (to == line.at || (to[-1] != ':' && to[-1] != '#' && !is_digit(to[-1])))
+	if (to == line.at || (to[-1] != ':' && to[-1] != '#' && !is_digit(to[-1])) ||
+	    !parse_number(scan_from(line.at, from), &numbered))
 		return false;
 	scan_blanks(&after);
 	if (!scan_lit(&after, "in ") && after.at < after.end && *after.at != '[')
@@ -190,12 +191,16 @@ static bool parse_address(const struct log_context *context, struct text_scan li
 {
 	const char *from = s->at;
 	struct text_scan placeholder;
-	*ret = (struct log_frame){.style = STYLE_PLAIN};
-	if (!scan_address(line.at, s, &ret->shown))
+	uint64_t address;
+	if (!scan_address(line.at, s, &address))
 		return false;
 	bool unnamed = find_placeholder(*s, &placeholder);
+	bool of_frame = unnamed || is_of_frame(line, from, *s);
+	if (!context->has_places && !of_frame)
+		return false;
+	*ret = (struct log_frame){.style = STYLE_PLAIN, .shown = address};
 	if (!locate_address(context, ret->shown, ret) &&
-	    !((unnamed || is_of_frame(line, from, *s)) && memory_map_find(context->fixed, ret->shown, ret))) {
+	    !(of_frame && memory_map_find(context->fixed, ret->shown, ret))) {
 		if (!unnamed && (ret->shown < BARE_ADDRESS_MIN || !is_bare_frame(line, from, *s)))
 			return false;
 		ret->unmapped = !scan_fixed(unnamed ? scan_from(placeholder.end, line.end) : *s, ret);

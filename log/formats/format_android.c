@@ -92,7 +92,7 @@ static size_t find_android(const struct log_context *context, struct text_scan l
 	for (const char *p = line.at; (p = memchr(p, '#', (size_t)(line.end - p))); p++)
 		if (parse_android(line, p, &ret[0]))
 			return 1;
-	const char *native = find_text(line.at, line.end, "native: ");
+	const char *native = find_rare(line.at, line.end, "native: ", strlen("nati"));
 	return native && parse_android(line, native, &ret[0]);
 }
 

@@ -66,7 +66,7 @@ static bool parse_frame(struct text_scan line, struct apple_frame *ret)
 		return false;
 	ret->label = s.at;
 	/* The name may contain blanks, and a tab follows it. */
-	for (const char *p = s.at; (p = find_text(p, line.end, "0x")); p++) {
+	for (const char *p = s.at; (p = find_hex(p, line.end)); p++) {
 		struct text_scan t = scan_from(p, line.end);
 		for (ret->label_end = p; ret->label_end > ret->label && is_blank(ret->label_end[-1]);)
 			ret->label_end--;
@@ -115,11 +115,11 @@ static bool parse_range(struct text_scan *s, uint64_t *ret_start, uint64_t *ret_
 /* "name arch (version) <uuid> /path": the order of the middle differs between versions. */
 static bool parse_image(struct text_scan line, struct log_module *ret)
 {
-	uint64_t last;
 	struct text_scan s = line;
-	*ret = (struct log_module){.key = 0};
-	if (!parse_range(&s, &ret->start, &last))
+	uint64_t start, last;
+	if (!parse_range(&s, &start, &last))
 		return false;
+	*ret = (struct log_module){.start = start};
 	const char *open = find_text(s.at, s.end, "<"), *close = open ? find_text(open, s.end, ">") : NULL;
 	struct text_scan word;
 	if (!close && scan_token(&s, &word) && scan_left(&word) >= ID_DIGITS_MIN) { /* Swift's */
@@ -188,7 +188,7 @@ enum apple_line apple_line_kind(struct text_scan line)
 		return APPLE_FRAME;
 	if (parse_image(line, &image))
 		return APPLE_IMAGE;
-	return find_rare(s.at, s.end, "Backtrace") ? APPLE_THREAD : APPLE_OTHER;
+	return find_rare(s.at, s.end, "Backtrace", 0) ? APPLE_THREAD : APPLE_OTHER;
 }
 
 /* ---- Lists of addresses ---- */

@@ -266,7 +266,7 @@ static int note_kernel(struct log_context *context, struct text_scan line)
 			note_offset(context, scan_from(p + 1, line.end));
 	}
 	static const char version[] = "Linux version ";
-	const char *booted = find_rare(line.at, line.end, version);
+	const char *booted = find_rare(line.at, line.end, version, 0);
 	if (booted)
 		note_boot(context, scan_from(booted + strlen(version), line.end));
 	return 0;

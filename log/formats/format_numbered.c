@@ -137,7 +137,7 @@ static bool frame(const struct log_context *context, struct text_scan line, cons
 static bool summary(struct text_scan line, struct log_frame *ret)
 {
 	struct module_offset place;
-	const char *at = find_rare(line.at, line.end, "SUMMARY: ");
+	const char *at = find_rare(line.at, line.end, "SUMMARY: ", 0);
 	if (!at || !parse_place(scan_from(at, line.end), &place) || place.spaced)
 		return false;
 	struct text_scan after = scan_from(place.close, line.end);
@@ -163,13 +163,16 @@ static size_t find_numbered(const struct log_context *context, struct text_scan 
  * 0123". */
 static int note_numbered(struct log_context *context, struct text_scan line)
 {
-	struct log_module module = {.key = 0};
+	static const char words[] = " with build-id";
+	struct log_module module;
+	if (!find_rare(line.at, line.end, words, strlen(" with ")))
+		return 0;
+	module = (struct log_module){.key = 0};
 	const char *at = find_text(line.at, line.end, "odule "),
-		   *with = find_text(at ? at : line.end, line.end, " with build-id");
+		   *with = find_text(at ? at : line.end, line.end, words);
 	if (!with)
 		return 0;
-	struct text_scan s = scan_from(with, line.end);
-	scan_lit(&s, " with build-id");
+	struct text_scan s = scan_from(with + strlen(words), line.end);
 	scan_lit(&s, ":");
 	const char *name = at + strlen("odule "), *id, *package = find_text(name, with, " from ");
 	if (!scan_blanks(&s))

@@ -246,7 +246,7 @@ static bool sample(const struct log_context *context, const struct site *site, s
 /* "frame #1: " anywhere before @to. */
 static void parse_number(struct text_scan line, const char *to, struct log_frame *ret)
 {
-	const char *at = find_text(line.at, to, "frame #");
+	const char *at = find_rare(line.at, to, "frame #", strlen("frame "));
 	struct text_scan s = scan_from(at ? at + strlen("frame #") : to, to);
 	uint64_t number;
 	if (!scan_decimal(&s, &number) || number > UINT32_MAX)

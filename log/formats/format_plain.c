@@ -69,12 +69,15 @@ static size_t find_plain(const struct log_context *context, struct text_scan lin
 {
 	size_t n = 0;
 	(void)context;
-	for (const char *p = line.at, *from; p < line.end && n < LINE_FRAMES_MAX; p++) {
-		if (!is_id(*p))
-			continue;
-		for (from = p; p < line.end && is_id(*p);)
-			p++;
-		n += parse_plain(line, after_colour(line.at, from, p), p, &ret[n]);
+	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_hex(p, line.end)); p += 2) {
+		const char *to = p, *from;
+		while (to > line.at && is_blank(to[-1]))
+			to--;
+		to -= to == p && to > line.at && to[-1] == '+';
+		for (from = to; from > line.at && is_id(from[-1]);)
+			from--;
+		if (to < p && to - from >= ID_DIGITS_MIN)
+			n += parse_plain(line, after_colour(line.at, from, to), to, &ret[n]);
 	}
 	for (size_t i = 0; i < n; i++)
 		ret[i].silent = has_source_position(

@@ -326,7 +326,7 @@ struct shape_site {
 	uint64_t number;
 };
 
-/* Returns whether the text next to the number is the template's, up to the fields: mostly it is not. */
+/* Returns whether what follows the number can be the template's, up to the first field: mostly it is not. */
 static bool may_match(const struct shape *shape, const struct shape_site *site)
 {
 	const char *at = site->after.at, *text = shape->after;
@@ -334,7 +334,15 @@ static bool may_match(const struct shape *shape, const struct shape_site *site)
 		text++;
 		at++;
 	}
-	return !*text || *text == '%';
+	struct text_scan rest = scan_from(at, site->after.end);
+	if (*text != '%')
+		return !*text;
+	scan_blanks(&rest);
+	switch (text[1]) {
+	case '$': return rest.at == rest.end;
+	case 'a': return at < site->after.end && *at == '0';
+	default: return true;
+	}
 }
 
 static bool parse_shape(const struct log_context *context, const struct shape *shape,

@@ -14,7 +14,7 @@
 static bool parse_module(struct text_scan text, struct filter_module *ret)
 {
 	static const char title[] = "Faulting module name: ";
-	const char *at = find_rare(text.at, text.end, title), *from = at ? at + strlen(title) : text.end;
+	const char *at = find_rare(text.at, text.end, title, 0), *from = at ? at + strlen(title) : text.end;
 	const char *to = memchr(from, ',', (size_t)(text.end - from));
 	to = to ? to : text.end;
 	if (from == to || to - from >= FILTER_NAME_SIZE)
@@ -28,8 +28,10 @@ static size_t find_windows(const struct log_context *context, struct text_scan l
 			   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	static const char title[] = "Fault offset: ";
-	const char *at = find_rare(line.at, line.end, title);
-	struct text_scan s = scan_from(at ? at + strlen(title) : line.end, line.end);
+	const char *at = find_rare(line.at, line.end, title, 0);
+	if (!at)
+		return 0;
+	struct text_scan s = scan_from(at + strlen(title), line.end);
 	ret[0] = (struct log_frame){
 		.module = context->faulting, .space = FRAME_RVA, .kind = PC_EXACT, .apart = true};
 	ret[0].style = STYLE_PLAIN;

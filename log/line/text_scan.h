@@ -128,25 +128,23 @@ static inline const char *find_text(const char *from, const char *end, const cha
 	return from && from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
 }
 
-/* The same, faster for a text that begins with a byte that most lines do not have. */
-static inline const char *find_rare(const char *from, const char *end, const char *text)
+/* The same, faster for a text with a byte that most lines do not have, its @i-th. */
+static inline const char *find_rare(const char *from, const char *end, const char *text, size_t i)
 {
-	struct text_scan s = scan_from(from, end);
-	for (; s.at < end && (s.at = memchr(s.at, *text, (size_t)(end - s.at))); s.at++) {
-		struct text_scan t = s;
-		if (scan_bytes(&t, text, strlen(text)))
-			return s.at;
-	}
+	size_t size = strlen(text);
+	if ((size_t)(end - from) < size)
+		return NULL;
+	const char *last = end - size + i;
+	for (const char *p = from + i; p <= last && (p = memchr(p, text[i], (size_t)(last + 1 - p))); p++)
+		if (memcmp(p - i, text, size) == 0)
+			return p - i;
 	return NULL;
 }
 
-/* The first "0x" at or after @from, or NULL. Faster than find_text(). */
+/* The first "0x" at or after @from, or NULL. */
 static inline const char *find_hex(const char *from, const char *end)
 {
-	for (const char *p = from; p < end && (p = memchr(p, 'x', (size_t)(end - p))); p++)
-		if (p > from && p[-1] == '0')
-			return p - 1;
-	return NULL;
+	return find_rare(from, end, "0x", 1);
 }
 
 #endif

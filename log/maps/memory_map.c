@@ -142,7 +142,7 @@ bool map_line_parse(struct text_scan line, struct map_line *ret)
 	scan_blanks(&s);
 	scan_lit(&s, "--->"); /* of a tombstone: the fault is in it */
 	bool found = parse_process(s, ret) || parse_tombstone(s, ret);
-	const char *at = found ? NULL : find_text(line.at, line.end, event);
+	const char *at = found ? NULL : find_rare(line.at, line.end, event, 1);
 	if (at)
 		found = parse_event(scan_from(at + strlen(event), line.end), ret);
 	return found && ret->start < ret->end;
