@@ -59,16 +59,21 @@ static bool parse_number(struct text_scan s, struct log_frame *ret)
 	return true;
 }
 
-/* Lists of callers are after an '@'. Valgrind has moved return addresses back into the call. */
+/*
+ * Lists of callers are after an '@', but for where the signal came, "PC: @". Valgrind has moved return
+ * addresses back into the call.
+ */
 static void set_kind(struct text_scan line, const char *at, struct log_frame *ret)
 {
 	struct text_scan s = line;
+	const char *list = memchr(line.at, '@', (size_t)(at - line.at));
 	if (parse_number(scan_from(line.at, at), ret))
 		return;
 	if (scan_lit(&s, "=="))
 		ret->kind = PC_ADJUSTED;
 	else
-		ret->kind = memchr(line.at, '@', (size_t)(at - line.at)) ? PC_RETURN : PC_EXACT;
+		ret->kind = list && !(list - line.at >= 4 && memcmp(list - 4, "PC: ", 4) == 0) ? PC_RETURN
+											       : PC_EXACT;
 }
 
 /* "pc=", "rip=" before @at: the program counter, and not any value. */
@@ -155,11 +160,16 @@ static bool is_bare_frame(struct text_scan line, const char *from, struct text_s
 	return !memchr(after.at, ' ', scan_left(&after));
 }
 
-/* Returns whether it is of a frame in a list, too, whatever its value: after an '@', or alone in the line. */
+/*
+ * Returns whether it is of a frame in a list, too, whatever its value: after an '@', or alone in the line, in
+ * brackets as glibc writes what no file has.
+ */
 static bool is_of_frame(struct text_scan line, const char *from, struct text_scan after)
 {
 	struct text_scan before = scan_from(line.at, from), rest = after;
 	scan_blanks(&before);
+	if (scan_lit(&before, "["))
+		scan_lit(&rest, "]");
 	scan_blanks(&rest);
 	return (before.at == from && rest.at == rest.end) || scan_lit(&before, "@ ") ||
 	       is_bare_frame(line, from, after);
@@ -207,8 +217,9 @@ static bool parse_address(const struct log_context *context, struct text_scan li
 	}
 	ret->style = unnamed ? STYLE_COREDUMP : STYLE_PLAIN;
 	ret->may_be_number = !unnamed && ret->space != FRAME_FIXED;
-	ret->from = (uint32_t)((unnamed ? placeholder.at : s->at) - line.at);
-	ret->to = (uint32_t)((unnamed ? placeholder.end : s->at) - line.at);
+	bool in_brackets = from > line.at && from[-1] == '[' && s->at < line.end && *s->at == ']';
+	ret->from = (uint32_t)((unnamed ? placeholder.at : s->at + in_brackets) - line.at);
+	ret->to = (uint32_t)((unnamed ? placeholder.end : s->at + in_brackets) - line.at);
 	set_kind(line, from, ret);
 	if (unnamed)
 		s->at = placeholder.end;

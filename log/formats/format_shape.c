@@ -72,6 +72,9 @@ static const struct shape after_plus[] =
 					  /* ClickHouse */
 					  SHAPE("%<%n. %s @ ", " in %m%$", IS_ADDRESS, RETURN),
 					  SHAPE("%<%n. %s @ ", "%$", IS_ADDRESS, RETURN),
+					  /* backward-cpp, which has moved all back into the call */
+					  SHAPE("Object \"%m\", at ", ", in%>", IS_ADDRESS, ADJUSTED),
+					  SHAPE("Object \"%q\", at ", ", in%>", IS_ADDRESS, ADJUSTED),
 					  /* SystemTap */
 					  SHAPE("%<", " : %s+%o/%z [%q]", IS_IN_NAME, FIRST_EXACT),
 					  /* Zig */
