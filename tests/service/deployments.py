@@ -40,8 +40,12 @@ class Service:
     def journal(self, machine):
         return machine.sh(f"journalctl -o cat -u {UNIT} -n 30")
 
-    def kill(self, machine, signal="KILL"):
-        machine.sh(f"systemctl kill -s {signal} --kill-who=main {UNIT}")
+    def kill(self, machine):
+        machine.sh(f"systemctl kill -s KILL --kill-who=main {UNIT}")
+
+    def hang(self, machine):
+        """Stops the daemon, and waits until it is ended: meanwhile it can answer what it was asked before."""
+        machine.sh(f"p=$(systemctl show -P MainPID {UNIT}); kill -STOP $p; while kill -0 $p; do sleep 0.1; done")
 
 
 class UserUnit(Service):
@@ -64,8 +68,8 @@ class UserUnit(Service):
     def journal(self, machine):
         return machine.sh("journalctl -o cat _UID=1500 -n 30")
 
-    def kill(self, machine, signal="KILL"):
-        machine.sh(f"systemctl --user kill -s {signal} --kill-who=main sym", USER)
+    def kill(self, machine):
+        machine.sh("systemctl --user kill -s KILL --kill-who=main sym", USER)
 
 
 class Fstab(Service):
