@@ -15,6 +15,7 @@
 
 #include "fs/call/runners.h"
 #include "gsym/base/invariant.h"
+#include "work/os/monotonic.h"
 
 static void call_free(struct call *call)
 {
@@ -118,6 +119,8 @@ static int attempt(struct call *call)
 void call_run(struct call *call)
 {
 	int err;
+	if (!call->began)
+		call->began = monotonic_us();
 	while ((err = attempt(call)) == -EAGAIN) {
 		call = park(call);
 		if (!call)
@@ -167,6 +170,13 @@ void calls_wake_asked(struct list *parked, bool all, struct list *woken)
 		if (asked || (all && call->wait.n_addresses && call->early == EARLY_NEW))
 			call_wake(call, woken);
 	}
+}
+
+int64_t calls_oldest(const struct list *parked, int64_t at)
+{
+	LIST_EACH(struct call, call, parked)
+		at = call->began < at ? call->began : at;
+	return at;
 }
 
 void calls_end(struct list *woken, int err)

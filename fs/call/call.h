@@ -18,6 +18,7 @@
 #include "work/types/convert_address.h"
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
+#include "fs/sys/metrics.h"
 
 struct call;
 struct draft;
@@ -86,6 +87,8 @@ struct call {
 	struct fuse_file_info info; /* of an open */
 	struct wait wait;
 
+	int64_t began;         /* of monotonic_us() */
+	enum lookup_tier tier; /* what it waited for so far */
 	enum call_state state;
 	bool interrupted;
 	bool on_heap;
@@ -147,6 +150,9 @@ void calls_wake_asked(struct list *parked, bool all, struct list *woken);
 
 /* Has the first of them, if there is one, run as the one whose turn it is. */
 void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *turn);
+
+/* The earlier of @at, of monotonic_us(), and the times when the calls of @parked began. */
+int64_t calls_oldest(const struct list *parked, int64_t at);
 
 /* ---- Continuing calls that were taken; the caller does not hold it ---- */
 

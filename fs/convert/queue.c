@@ -150,6 +150,9 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	mutex_lock(&queue->images->lock);
 	fragments_drop(queue->images, rev, &dropped);
 	list_remove(&rev->link); /* of queue.fragments.further */
+	if (rev->state == STATE_CONVERTING)
+		LIST_EACH(struct call, call, &rev->waiters)
+			call->tier = TIER_CONVERSION;
 	fragment_queue_wake(&queue->fragments);
 	if (outcome->seconds > 0)
 		rev->seconds = outcome->seconds;

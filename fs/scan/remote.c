@@ -166,6 +166,13 @@ static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->loc
 	return n;
 }
 
+int64_t remote_oldest(const struct remote *r, int64_t at)
+{
+	LIST_EACH(struct remote_job, job, &r->jobs)
+		at = calls_oldest(&job->waiters, at);
+	return at;
+}
+
 static void add_waiter(struct remote *r, struct remote_job *job, struct call *call) REQUIRES(&r->images->lock)
 {
 	uid_t uid = fuse_req_ctx(call->req)->uid;

@@ -83,6 +83,9 @@ int remote_lookup(struct remote *remote, const char *id, struct wait *ret_wait)
 int remote_find_image(struct remote *remote, struct images *images, const struct request *request,
 		      struct image **ret, struct wait *ret_wait) REQUIRES(&images->lock);
 
+/* The earlier of @at and the times when the calls began that wait for servers, see calls_oldest(). */
+int64_t remote_oldest(const struct remote *remote, int64_t at) REQUIRES(&remote->images->lock);
+
 /* Whether there are servers to ask. */
 bool remote_asks(const struct remote *remote);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fs/scan/index.h"
 #include "fs/call/call.h"
@@ -153,11 +154,28 @@ static int walk_source(struct sweep *s)
 	return err;
 }
 
+/* A file system that is not mounted is an empty directory, whose scan is complete. */
+static void note_images(const struct sweep *s)
+{
+	struct scan *scan = s->scan;
+	bool emptied = !s->n_images && scan->had_images;
+	scan->had_images |= s->n_images != 0;
+	atomic_store(&scan->metrics->scan_completed, (int64_t)time(NULL));
+	if (emptied && !atomic_exchange(&scan->metrics->source_emptied, true))
+		log_warning(scan->log,
+			    "scan: '%s' has no images any more: is a file system not mounted there?",
+			    scan->names);
+	else if (!emptied)
+		atomic_store(&scan->metrics->source_emptied, false);
+}
+
 static void count_pass(const struct sweep *s, int err, int64_t ms)
 {
 	struct metrics *metrics = s->scan->metrics;
 	metric_add(&metrics->scan_ms, (uint64_t)ms);
 	metric_add(&metrics->scanned_files, s->n_files);
+	if (!err)
+		note_images(s);
 	metric_add(&metrics->scans[err ? SCAN_INCOMPLETE : SCAN_COMPLETE], 1); /* last: as in scan_look() */
 }
 

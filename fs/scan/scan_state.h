@@ -42,6 +42,7 @@ struct scan {
 	struct watch watch;
 	struct changes changes; /* not scanned yet */
 	uint32_t pass;
+	bool had_images;    /* a scan has found some, or that of a daemon before */
 	size_t unsaved;     /* records changed since the index was saved */
 	size_t n_records;   /* of the index after the last walk */
 	size_t n_truncated; /* files with a truncated id in the last walk */

@@ -136,6 +136,7 @@ static void *scan_forever(void *arg)
 	struct scan_pace pace = {0};
 	for (unsigned i = 0; i < scan->n_roots; i++)
 		index_load(&scan->index, i, scan->cache, scan->roots[i].path);
+	scan->had_images = index_count_images(&scan->index) != 0;
 	images_expect(scan->images, index_count_images(&scan->index));
 	if (scanner->watching)
 		watch_open(&scan->watch, scan->log);

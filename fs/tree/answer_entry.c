@@ -31,6 +31,8 @@ static int early_answer(struct call *call, struct revision *rev, const struct re
 			err = tree->content->early(tree->answers, rev, fragments[i], request, ret);
 		handle_put(fragments[i]);
 	}
+	if (!err)
+		call->tier = TIER_FRAGMENT;
 	return err ? -EAGAIN : 0;
 }
 

@@ -7,14 +7,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "gsym/base/text_buf.h"
 #include "work/run/counters.h"
 #include "work/run/converter.h"
+#include "work/worker/child.h"
 #include "work/types/convert_revision.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/revision.h"
+#include "fs/scan/remote.h"
 #include "fs/sys/metrics.h"
 
 /* ---- The format ---- */
@@ -115,7 +118,51 @@ static void results(struct exposition *out, const char *name, const char *help, 
 	by_label(out, name, "result", words, n, values);
 }
 
+/* A series of a histogram. */
+struct times {
+	const char *name, *label; /* @label: as of sample() */
+	const double *bounds;
+	size_t n;
+	const _Atomic uint64_t *counts; /* one more than @n */
+	double sum;
+};
+
+static void histogram(struct exposition *out, const struct times *t)
+{
+	uint64_t sum = 0;
+	char name[64], label[64];
+	snprintf(name, sizeof(name), "%s_bucket", t->name);
+	for (size_t i = 0; i <= t->n; i++) {
+		int n = snprintf(label, sizeof(label), "%s%sle=\"", t->label, *t->label ? "," : "");
+		if (i < t->n)
+			snprintf(label + n, sizeof(label) - (size_t)n, "%g\"", t->bounds[i]);
+		else
+			snprintf(label + n, sizeof(label) - (size_t)n, "+Inf\"");
+		sum += load(&t->counts[i]);
+		number(out, name, label, sum);
+	}
+	snprintf(name, sizeof(name), "%s_sum", t->name);
+	snprintf(label, sizeof(label), "%.6f", t->sum);
+	sample(out, name, t->label, label);
+	snprintf(name, sizeof(name), "%s_count", t->name);
+	number(out, name, t->label, sum);
+}
+
 /* ---- What is counted ---- */
+
+static void lookup_times(struct exposition *out, const struct metrics *m)
+{
+	static const char *const labels[] = {
+		[TIER_CACHE] = "tier=\"cache\"",
+		[TIER_FRAGMENT] = "tier=\"fragment\"",
+		[TIER_CONVERSION] = "tier=\"conversion\"",
+	};
+	describe(out, "lookup_seconds", "histogram",
+		 "How long names of addresses and symbols took, by what answered.");
+	for (size_t i = 0; i < LOOKUP_TIERS; i++)
+		histogram(out, &(struct times){"lookup_seconds", labels[i], lookup_bounds, LOOKUP_BUCKETS,
+					       m->lookup_times[i], (double)load(&m->lookup_us[i]) / 1e6});
+}
 
 static void answers(struct exposition *out, const struct metrics *m)
 {
@@ -123,6 +170,7 @@ static void answers(struct exposition *out, const struct metrics *m)
 		[LOOKUP_FOUND] = "found", [LOOKUP_UNKNOWN] = "unknown", [LOOKUP_ERROR] = "error"};
 	results(out, "lookups_total", "Names of addresses and symbols that were answered.", words,
 		LOOKUP_RESULTS, m->lookups);
+	lookup_times(out, m);
 	single(out, "batch_addresses_total", "counter", "Lines of q that were answered.",
 	       load(&m->batch_addresses));
 	results(out, "log_addresses_total", "Addresses met in log.", words, LOOKUP_ERROR, m->log_addresses);
@@ -130,18 +178,9 @@ static void answers(struct exposition *out, const struct metrics *m)
 
 static void conversion_times(struct exposition *out, const struct metrics *m)
 {
-	uint64_t sum = 0;
 	describe(out, "conversion_seconds", "histogram", "How long conversions took.");
-	for (size_t i = 0; i < CONVERSION_BUCKETS; i++) {
-		char labels[40];
-		snprintf(labels, sizeof(labels), "le=\"%g\"", conversion_bounds[i]);
-		sum += load(&m->conversion_times[i]);
-		number(out, "conversion_seconds_bucket", labels, sum);
-	}
-	sum += load(&m->conversion_times[CONVERSION_BUCKETS]);
-	number(out, "conversion_seconds_bucket", "le=\"+Inf\"", sum);
-	seconds(out, "conversion_seconds_sum", load(&m->conversion_ms));
-	number(out, "conversion_seconds_count", "", sum);
+	histogram(out, &(struct times){"conversion_seconds", "", conversion_bounds, CONVERSION_BUCKETS,
+				       m->conversion_times, (double)load(&m->conversion_ms) / 1e3});
 }
 
 static void conversions(struct exposition *out, const struct metrics *m)
@@ -231,6 +270,24 @@ static void shared_leases(struct exposition *out, const struct store_counters *c
 	       load(&counters->breaker_opened));
 }
 
+/* Gauges of the store; @c has one. */
+static void shared_state(struct exposition *out, const struct converter *c)
+{
+	struct store_status status;
+	CLEANUP(text_deinit) struct text_buf label = {0};
+	c->store->describe(c->share, &status);
+	single(out, "shared_breaker_open", "gauge", "Whether the store is not asked for a while.",
+	       status.breaker_open);
+	single(out, "shared_read_only", "gauge", "Whether the store takes nothing.", status.read_only);
+	text_lit(&label, "reason=\"");
+	escape_label(&label, status.reason);
+	text_bytes(&label, "\"", 2);
+	if (label.failed || !*status.reason)
+		return;
+	describe(out, "shared_trouble", "gauge", "Why either is so.");
+	number(out, "shared_trouble", label.v, 1);
+}
+
 /* The store that hosts share. */
 static void shared(struct exposition *out, const struct converter *c)
 {
@@ -247,6 +304,36 @@ static void shared(struct exposition *out, const struct converter *c)
 		SHARE_RESULTS, counters->shares);
 	shared_requests(out, counters);
 	shared_leases(out, counters);
+	if (c->store)
+		shared_state(out, c);
+}
+
+/* Present states. */
+static void gauges(struct exposition *out, struct tree *tree)
+{
+	const struct metrics *m = tree->metrics;
+	const int64_t completed = atomic_load(&m->scan_completed), now = time(NULL);
+	const struct {
+		const char *name, *help;
+		uint64_t value;
+	} rows[] = {
+		{"start_time_seconds", "When it was mounted, in seconds since the epoch.",
+		 (uint64_t)tree->mounted_at.tv_sec},
+		{"scan_completed_time_seconds",
+		 "When the last complete scan ended, in seconds since the epoch; 0: none has.",
+		 (uint64_t)completed},
+		{"scan_completed_age_seconds", "How long ago that was, or the mount if none has.",
+		 (uint64_t)(now - (completed ? completed : tree->mounted_at.tv_sec))},
+		{"source_emptied", "Whether the last complete scan found no image, and one before did.",
+		 atomic_load(&m->source_emptied)},
+		{"cache_in_memory", "Whether the cache cannot be written to, and memory is used instead.",
+		 atomic_load(&tree->cache->retry_at) != 0},
+		{"cache_memory_bytes", "Converted files that are kept in memory for that.",
+		 atomic_load(&tree->cache->in_memory)},
+		{"worker_failing", "Whether the last start of a worker failed.", child_start_error() != 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		single(out, rows[i].name, "gauge", rows[i].help, rows[i].value);
 }
 
 static void scans(struct exposition *out, const struct metrics *m)
@@ -259,9 +346,21 @@ static void scans(struct exposition *out, const struct metrics *m)
 	single(out, "scanned_files_total", "counter", "Files they met.", load(&m->scanned_files));
 }
 
+/* When the call began that waits for longest. */
+static int64_t oldest_call(struct tree *tree, int64_t now) REQUIRES(&tree->images->lock)
+{
+	struct images *images = tree->images;
+	int64_t oldest = calls_oldest(&images->scan_waiters, now);
+	const struct revision *rev;
+	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++)
+		oldest = calls_oldest(&rev->waiters, oldest);
+	mutex_assert_held(&images->lock); /* the same */
+	return tree->remote ? remote_oldest(tree->remote, oldest) : oldest;
+}
+
 static void work(struct exposition *out, struct tree *tree)
 {
-	static const char *const roles[] = {"open", "convert", "measure", "names", "run", "idle"};
+	static const char *const roles[] = {"open", "convert", "measure", "names", "run", "idle", "fragment"};
 	const struct queue *queue = tree->answers->queue;
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)], n_idle = 0;
 	mutex_lock(&tree->images->lock);
@@ -277,9 +376,13 @@ static void work(struct exposition *out, struct tree *tree)
 	pending[3] = background_count(&tree->answers->names);
 	pending[4] = user_queues_count(&tree->runners->waiting);
 	pending[5] = n_idle;
+	pending[6] = revision_queue_count(&queue->fragments.further);
+	const int64_t now = monotonic_us(), oldest = oldest_call(tree, now);
 	mutex_unlock(&tree->images->lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);
+	describe(out, "waiting_seconds", "gauge", "For how long the oldest call waits; 0: none does.");
+	seconds(out, "waiting_seconds", (uint64_t)(now - oldest) / 1000);
 	describe(out, "thread_work_pending", "gauge", "Work that no thread has taken up.");
 	by_label(out, "thread_work_pending", "role", roles, ARRAY_SIZE(roles), pending);
 	describe(out, "thread_busy", "gauge", "Workers that convert.");
@@ -324,6 +427,7 @@ struct content *root_metrics(struct tree *tree, struct revision *dir, const stru
 	cache(&out, tree);
 	shared(&out, tree->answers->queue->converter);
 	scans(&out, tree->metrics);
+	gauges(&out, tree);
 	work(&out, tree);
 	kept(&out, tree);
 	bool failed = out.text.failed || out.mount.failed;

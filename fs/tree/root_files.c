@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "fs/convert/queue.h"
+#include "fs/images/image_facts.h"
+#include "fs/images/revision.h"
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
 #include "work/os/beneath.h"
@@ -119,6 +121,26 @@ static void put_shared(struct kv_writer *kv, const struct converter *c)
 	kv_text(kv, "shared_signatures", status.signatures);
 }
 
+/* Images that cannot be converted, as far as the caller may read them. */
+static void put_failed(struct kv_writer *kv, struct images *images, const struct caller *caller)
+{
+	size_t n = 0;
+	mutex_lock(&images->lock);
+	const struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
+		if (!image_is_there(image) || image_state(image) != STATE_FAILED ||
+		    !image_facts(images, image, caller).readable || n++ >= SKIPPED_LISTED)
+			continue;
+		char line[ID_TEXT_SIZE + 512];
+		const char *reason = image->revision->reason;
+		snprintf(line, sizeof(line), "%s: %s", image->id, reason ? reason : "see its status");
+		kv_text(kv, "failed_image", line);
+	}
+	mutex_unlock(&images->lock);
+	if (n > SKIPPED_LISTED)
+		kv_number(kv, "failed_more", n - SKIPPED_LISTED);
+}
+
 struct content *root_status(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
 	(void)dir;
@@ -131,6 +153,7 @@ struct content *root_status(struct tree *tree, struct revision *dir, const struc
 		kv_item(&kv, "source", tree->roots[i].path, strlen(tree->roots[i].path));
 	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)
 		err = put_skipped(&kv, tree, &skipped_keys[i], caller_sees_all(caller));
+	put_failed(&kv, tree->images, caller);
 	if (refused)
 		kv_text(&kv, "openat2_refused", strerror(-refused));
 	put_shared(&kv, tree->answers->queue->converter);

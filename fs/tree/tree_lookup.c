@@ -210,13 +210,17 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In the directory of an image ---- */
 
-static void count_lookup(struct tree *tree, int err, bool known)
+static void count_lookup(const struct call *call, int err, bool known)
 {
+	struct metrics *metrics = tree_of(call)->metrics;
 	enum lookup_result result = err && err != -ENOENT ? LOOKUP_ERROR
 				    : !err && known       ? LOOKUP_FOUND
 							  : LOOKUP_UNKNOWN;
-	if (err != -EAGAIN)
-		metric_add(&tree->metrics->lookups[result], 1);
+	if (err == -EAGAIN)
+		return;
+	if (result != LOOKUP_ERROR)
+		metrics_add_lookup(metrics, call->tier, monotonic_us() - call->began);
+	metric_add(&metrics->lookups[result], 1);
 }
 
 /* A directory, or the q in it, whose load address is in no number that could be computed. */
@@ -262,7 +266,7 @@ static int in_context(struct call *call, struct revision *rev, const struct cont
 	case REQUEST_ADDRESS: err = answer_entry(call, rev, &request, ret, &known); break;
 	default: return -ENOENT;
 	}
-	count_lookup(tree_of(call), err, known);
+	count_lookup(call, err, known);
 	return err;
 }
 

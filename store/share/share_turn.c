@@ -532,6 +532,12 @@ static void describe(struct share *share, struct store_status *ret)
 	else
 		snprintf(ret->access, sizeof(ret->access), "read-only%s%s%s", *can.refusal ? " (" : "",
 			 can.refusal, *can.refusal ? ")" : "");
+	ret->breaker_open = strcmp(ret->breaker, "closed") != 0;
+	ret->read_only = can.is_read_only;
+	const char *trouble = strchr(ret->breaker, '(');
+	snprintf(ret->reason, sizeof(ret->reason), "%s", trouble ? trouble + 1 : can.refusal);
+	if (trouble)
+		ret->reason[strlen(ret->reason) - 1] = 0; /* the other bracket */
 	ret->leases = can.is_read_only  ? "no (nothing may be written)"
 		      : !can.is_known   ? "not known yet"
 		      : !can.has_leases ? "no (the server does not refuse to replace an object)"

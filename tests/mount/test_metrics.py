@@ -49,12 +49,21 @@ def family_of(name, types):
 
 
 def check_histogram(samples, name):
-    bounds = [(float(dict(labels)["le"].replace("Inf", "inf")), value)
-              for (sample, labels), value in samples.items() if sample == name + "_bucket"]
+    """Each series of it, by its labels."""
+    series = {}
+    for (sample, labels), value in samples.items():
+        if sample == name + "_bucket":
+            rest = tuple(pair for pair in labels if pair[0] != "le")
+            series.setdefault(rest, []).append((float(dict(labels)["le"].replace("Inf", "inf")), value))
+    for labels, bounds in series.items():
+        check_series(samples, name, labels, bounds)
+
+
+def check_series(samples, name, labels, bounds):
     must(bounds == sorted(bounds) and bounds[-1][0] == float("inf"), bounds, "buckets are out of order")
     must([v for _, v in bounds] == sorted(v for _, v in bounds), bounds, "buckets are not cumulative")
-    must(samples[name + "_count", ()] == bounds[-1][1], bounds, "the count is not that of the last bucket")
-    must((name + "_sum", ()) in samples, name, "no sum")
+    must(samples[name + "_count", labels] == bounds[-1][1], bounds, "the count is not that of the last bucket")
+    must((name + "_sum", labels) in samples, name, "no sum")
 
 
 def parse(text, mount=None):
@@ -181,6 +190,11 @@ class MetricsTest(MountTest):
         self.assertGreater(seconds, 0)
         for bucket in [key for key in grown if key[0] == "conversion_seconds_bucket"]:
             self.assertEqual(grown.pop(bucket), 1)
+        tiers = {key[-1]: grown.pop(key) for key in list(grown) if key[0] == "lookup_seconds_count"}
+        self.assertEqual(sum(tiers.values()), 3)
+        self.assertGreaterEqual(tiers["conversion"], 1)  # or a fragment was first
+        for key in [key for key in grown if key[0].startswith(("lookup_seconds_", "scan_completed_age"))]:
+            grown.pop(key)
         self.assertGreater(grown.pop(("cache_bytes",)), 0)
         self.assertEqual(grown.pop(("nodes",)), 2)
         self.assertEqual(grown.pop(("nodes_total",)), 2)
@@ -265,6 +279,7 @@ class MetricsTest(MountTest):
         self.assertEqual(self.metric("conversions_total", result="limit"), 1)
         self.assertEqual(self.metric("thread_busy", role="convert"), 0)
         self.assertEqual(self.metric("images", state="failed"), 1)
+        self.assertRegex(self.read("status"), "(?m)^failed_image\t%s: .*time" % id)
 
     def test_limits(self):
         """Of open images, and of answers that are kept."""
@@ -283,6 +298,43 @@ class MetricsTest(MountTest):
         wait_until(lambda: self.metric("scans_total", result="complete") >= first + 2, "two scans")
         self.assertGreaterEqual(self.metric("scanned_files_total"), 3)
         self.assertEqual(self.metric("scans_total", result="incomplete"), 0)
+
+    def test_source_that_is_empty(self):
+        """As where a file system is not mounted: told once, by the next daemon as well, until there are images again."""
+        self.compile()
+        options = "rescan=1", "watch=no"
+        daemon = self.mount(*options)
+        daemon.wait_scanned()
+        self.assertEqual(self.metric("source_emptied"), 0)
+        for starts_empty in (False, True):
+            if starts_empty:
+                self.assertEqual(daemon.stop(), 0)
+            os.rename(self.source, self.source + "~")
+            os.mkdir(self.source)
+            if starts_empty:
+                daemon = self.mount(*options)
+            wait_until(lambda: self.metric("source_emptied") == 1, "a scan of the empty directory")
+            scans = self.metric("scans_total", result="complete")
+            wait_until(lambda: self.metric("scans_total", result="complete") > scans, "another")
+            self.assertEqual(daemon.log().count("is a file system not mounted there?"), 1)
+            os.rmdir(self.source)
+            os.rename(self.source + "~", self.source)
+            wait_until(lambda: self.metric("source_emptied") == 0, "a scan that finds images")
+        self.assertGreater(self.metric("scan_completed_time_seconds"), 0)
+
+    def test_state_of_the_daemon(self):
+        """Who waits, for how long; what failed, to those who may read it; a cache that is full."""
+        id = build_id(self.compile())
+        gate = mount_harness.Gate(self)
+        gate.shut()
+        self.mount("worker=" + gate.worker).wait_scanned()
+        reader = self.reader(id, "0x1000")
+        wait_until(lambda: self.metric("waiting_seconds") > 0.1, "a call that waits")
+        gate.open()
+        self.finish(reader)
+        wait_until(lambda: self.metric("waiting_seconds") == 0, "the answer")
+        self.assertEqual(self.metric("worker_failing"), 0)
+        self.assertEqual(self.metric("cache_in_memory"), 0)
 
     def test_asked_for_by_many(self):
         self.compile()

@@ -76,6 +76,8 @@ struct store_status {
 	char breaker[320]; /* "closed", "open for 8 s more (cannot connect)", "half open (...)" */
 	char access[320];  /* "read-write", "read-only (why)" */
 	const char *leases, *signatures;
+	bool breaker_open, read_only;
+	char reason[320]; /* of either; "" */
 };
 
 /* ---- The hooks ---- */

@@ -61,7 +61,13 @@ static const struct store_counters *counters_of(const struct share *share)
 	return (const struct store_counters *)share;
 }
 
-static const struct result_store store = {.counters = counters_of};
+static void describe_store(struct share *share, struct store_status *ret)
+{
+	(void)share;
+	*ret = (struct store_status){.breaker_open = true, .reason = "it said \"no\""};
+}
+
+static const struct result_store store = {.counters = counters_of, .describe = describe_store};
 
 /* One count after another. */
 static void count_up(_Atomic uint64_t *counters, size_t n, uint64_t first)
@@ -90,7 +96,7 @@ static void expect_sample(const char *text, const char *type, const char *line)
 	assert_null(strstr(at + 1, whole));
 	size_t n = strcspn(line, "{");
 	if (strcmp(type, "histogram") == 0)
-		n = strlen("conversion_seconds");
+		n = (size_t)(strstr(line, "_seconds") - line) + strlen("_seconds");
 	snprintf(head, sizeof(head), "\n# TYPE gsymfs_%.*s %s\ngsymfs_", (int)n, line, type);
 	const char *described = strstr(text, head);
 	assert_non_null(described);
@@ -117,6 +123,13 @@ TEST(of_the_daemon)
 	static struct parts p;
 	begin(&p, *state);
 	count_up(p.metrics.lookups, LOOKUP_RESULTS, 101);
+	metrics_add_lookup(&p.metrics, TIER_FRAGMENT, 1500);
+	metrics_add_lookup(&p.metrics, TIER_FRAGMENT, 200000000);
+	p.metrics.scan_completed = 161;
+	p.metrics.source_emptied = true;
+	p.cache.in_memory = 184;
+	p.cache.retry_at = 1;
+	p.tree.mounted_at.tv_sec = 185;
 	p.metrics.batch_addresses = 110;
 	count_up(p.metrics.log_addresses, LOOKUP_RESULTS, 111);
 	count_up(p.metrics.conversions, CONVERSION_RESULTS, 121);
@@ -134,7 +147,15 @@ TEST(of_the_daemon)
 	char *text = text_of(&p);
 	SAMPLES("gauge", "build_info{mount=\"/m\",version=\"" GSYMFS_VERSION "\"} 1",
 		"cache_bytes{mount=\"/m\"} 181", "cache_limit_bytes{mount=\"/m\"} 182",
-		"cache_files{mount=\"/m\"} 183");
+		"cache_files{mount=\"/m\"} 183", "cache_in_memory{mount=\"/m\"} 1",
+		"cache_memory_bytes{mount=\"/m\"} 184", "start_time_seconds{mount=\"/m\"} 185",
+		"scan_completed_time_seconds{mount=\"/m\"} 161", "source_emptied{mount=\"/m\"} 1",
+		"worker_failing{mount=\"/m\"} 0", "waiting_seconds{mount=\"/m\"} 0.000");
+	SAMPLES("histogram", "lookup_seconds_bucket{mount=\"/m\",tier=\"fragment\",le=\"0.001\"} 0",
+		"lookup_seconds_bucket{mount=\"/m\",tier=\"fragment\",le=\"0.01\"} 1",
+		"lookup_seconds_bucket{mount=\"/m\",tier=\"fragment\",le=\"+Inf\"} 2",
+		"lookup_seconds_sum{mount=\"/m\",tier=\"fragment\"} 200.001500",
+		"lookup_seconds_count{mount=\"/m\",tier=\"cache\"} 0");
 	SAMPLES("counter", "lookups_total{mount=\"/m\",result=\"found\"} 101",
 		"lookups_total{mount=\"/m\",result=\"unknown\"} 102",
 		"lookups_total{mount=\"/m\",result=\"error\"} 103", "batch_addresses_total{mount=\"/m\"} 110",
@@ -156,7 +177,8 @@ TEST(of_the_daemon)
 		"conversion_seconds_bucket{mount=\"/m\",le=\"1\"} 6",
 		"conversion_seconds_bucket{mount=\"/m\",le=\"1800\"} 28",
 		"conversion_seconds_bucket{mount=\"/m\",le=\"+Inf\"} 36",
-		"conversion_seconds_sum{mount=\"/m\"} 12.034", "conversion_seconds_count{mount=\"/m\"} 36");
+		"conversion_seconds_sum{mount=\"/m\"} 12.034000",
+		"conversion_seconds_count{mount=\"/m\"} 36");
 	SAMPLES("counter", "scans_total{mount=\"/m\",result=\"complete\"} 151",
 		"scans_total{mount=\"/m\",result=\"incomplete\"} 152",
 		"scans_total{mount=\"/m\",result=\"partial\"} 153", "scan_seconds_total{mount=\"/m\"} 5.999",
@@ -212,6 +234,8 @@ TEST(of_the_store)
 		"shared_leases_total{mount=\"/m\",result=\"waited\"} 314",
 		"shared_leases_total{mount=\"/m\",result=\"broken\"} 315",
 		"shared_breaker_opened_total{mount=\"/m\"} 316");
+	SAMPLES("gauge", "shared_breaker_open{mount=\"/m\"} 1", "shared_read_only{mount=\"/m\"} 0",
+		"shared_trouble{mount=\"/m\",reason=\"it said \\\"no\\\"\"} 1");
 	free(text);
 	end(&p);
 }
