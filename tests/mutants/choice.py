@@ -20,7 +20,7 @@ GSYM_TAIL = ("golden", "crafted", "calls", "gsym source", "segments", "bad-answe
 CONVERT_TAIL = ("short memory", "golden", "crafted", "golden symbols", "calls", "defects", "relocatable", "costly", "no memory",
                 "no memory formats", "object lookup", "bad-answers", "bad-elf")
 CODEC_UNITS = ("record", "reader", "lookup", "layout", "writer", "copier", "damage", "inline", "callsite", "linetab", "strtab",
-               "filetab", "intervals", "enclosing", "name_index", "memory", "reencode")
+               "intervals", "enclosing", "name_index", "memory", "reencode")
 FILTER = ("filter*", "log_formats", "map_line", "memory_map", "pattern", "pending_stack", "shown_match", "source_position", "stack_*",
           "symbol_match", "golden", "logs", "log samples", "log table", "stacks", "core files",
           "fuzz-filter", "mount-log")

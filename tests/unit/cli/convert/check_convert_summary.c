@@ -1,4 +1,4 @@
-/* What is told of a conversion, and of a comparison. */
+/* What is told of a conversion. */
 
 #include "cli/convert/summary.h"
 
@@ -152,30 +152,4 @@ TEST(json)
 	assert_string_equal(diag.text, "/none/x: No such file or directory");
 	assert_int_equal(summary_write_json("/dev/full", &summary, &diag), -ENOSPC);
 	assert_string_equal(diag.text, "/dev/full: No space left on device");
-}
-
-TEST(comparison)
-{
-	struct verify_report report = {.units = 1, .functions = 2, .addresses = 30};
-	for (unsigned round = 0; round < 2; round++) {
-		char *text = NULL, expected[1000];
-		size_t size = 0;
-		FILE *file = open_memstream(&text, &size);
-		assert_non_null(file);
-		summary_print_report(file, "in", &report);
-		assert_int_equal(fclose(file), 0);
-		snprintf(expected, sizeof(expected),
-			 "compared with in: 30 addresses in 2 functions of 1 units\n%s%s%s%s",
-			 round ? "  libdwarf could not read 3 entries: why\n" : "", round ? "  " : "",
-			 round ? verify_class_name(VERIFY_DAMAGED) : "",
-			 round ? ": 5\n    one\n    two\n" : "");
-		assert_string_equal(text, expected);
-		free(text);
-		report.skipped = 3;
-		strcpy(report.reason, "why");
-		report.classes[VERIFY_DAMAGED].count = 5;
-		verify_add_example(&report, VERIFY_DAMAGED, "one");
-		verify_add_example(&report, VERIFY_DAMAGED, "two");
-		verify_add_example(&report, VERIFY_MISSING, "none");
-	}
 }

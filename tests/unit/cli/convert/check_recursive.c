@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 static char directory[] = "/tmp/check_recursive.XXXXXX";
-static unsigned jobs = 1;
 static pid_t parent;
 
 static const char *in_directory(const char *name)
@@ -55,14 +54,12 @@ static int convert(void *user, const char *input, const char *output)
 }
 
 /* Runs the job; @log: what the children noted, @message: on standard error. */
-static int run(const char *dir, const char *output, struct recursive_outcome *ret, char log[2000],
-	       char message[1000])
+static int run(const char *dir, struct recursive_outcome *ret, char log[2000], char message[1000])
 {
 	char path[96];
 	strcpy(path, in_directory("log"));
 	unlink(path);
-	const struct recursive_job job = {
-		.dir = dir, .output = output, .jobs = jobs, .convert = convert, .user = path};
+	const struct recursive_job job = {.dir = dir, .jobs = 1, .convert = convert, .user = path};
 	struct captured_stderr captured = capture_begin();
 	int err = recursive_convert(&job, ret);
 	capture_end(&captured, message, 1000);
@@ -99,17 +96,14 @@ static int remove_made(void **state)
 	return remove_tree(directory);
 }
 
-#define NOTED(in, out)                                                                                  \
-	in "/a " out "/a.gsym\n" in "/bad " out "/bad.gsym\n" in "/d/killed " out "/d/killed.gsym\n" in \
-	   "/d/other " out "/d/other.gsym\n" in "/short " out "/short.gsym\n"
-
 /* Beside their files; GSYM files, links and what is no file are not converted. */
 TEST(beside)
 {
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
-	assert_int_equal(run(in_directory("in"), NULL, &outcome, log, message), 0);
-	assert_string_equal(log, NOTED("/in", "/in"));
+	assert_int_equal(run(in_directory("in"), &outcome, log, message), 0);
+	assert_string_equal(log, "/in/a /in/a.gsym\n/in/bad /in/bad.gsym\n/in/d/killed /in/d/killed.gsym\n"
+				 "/in/d/other /in/d/other.gsym\n/in/short /in/short.gsym\n");
 	assert_int_equal(outcome.converted, 2);
 	assert_int_equal(outcome.skipped, 3);
 	assert_int_equal(outcome.failed, 2);
@@ -117,60 +111,6 @@ TEST(beside)
 	assert_null(strstr(message, "bad"));
 }
 
-/* Several at a time, in any order: each is counted as it ends. */
-TEST(side_by_side)
-{
-	struct recursive_outcome outcome;
-	char log[2000], message[1000];
-	jobs = 3;
-	assert_int_equal(run(in_directory("in"), NULL, &outcome, log, message), 0);
-	jobs = 1;
-	assert_int_equal(strlen(log), strlen(NOTED("/in", "/in")));
-	assert_int_equal(outcome.converted, 2);
-	assert_int_equal(outcome.skipped, 3);
-	assert_int_equal(outcome.failed, 2);
-	assert_non_null(strstr(message, "in/d/killed: conversion ended by signal 9\n"));
-}
-
-/* In another directory, which is made, and is left out where it is below the first. */
-TEST(elsewhere)
-{
-	struct recursive_outcome outcome;
-	char log[2000], message[1000];
-	assert_int_equal(run(in_directory("in//"), in_directory("out/of"), &outcome, log, message), 0);
-	assert_string_equal(log, NOTED("/in/", "/out/of"));
-	struct stat st;
-	assert_int_equal(stat(in_directory("out/of"), &st), 0);
-	assert_int_equal(mkdir(in_directory("in/z"), 0755), 0);
-	put_file("in/z/a", "x", 1);
-	assert_int_equal(run(in_directory("in"), in_directory("in/z"), &outcome, log, message), 0);
-	assert_string_equal(log, NOTED("/in", "/in/z"));
-	assert_int_equal(outcome.converted, 2);
-	assert_int_equal(run(in_directory("in/z"), in_directory("in/z"), &outcome, log, message), 0);
-	assert_string_equal(log, "/in/z/a /in/z/a.gsym\n");
-	assert_int_equal(run(in_directory("in/z"), NULL, &outcome, log, message), 0);
-	assert_int_equal(outcome.converted, 1);
-	assert_int_equal(unlink(in_directory("in/z/a")), 0);
-	assert_int_equal(rmdir(in_directory("in/z")), 0);
-}
-
-/* What is no directory. */
-TEST(no_directory)
-{
-	struct recursive_outcome outcome;
-	char log[2000], message[1000];
-	assert_int_equal(run(in_directory("none"), NULL, &outcome, log, message), -ENOENT);
-	assert_int_equal(outcome.failed, 1);
-	assert_non_null(strstr(message, "No such file"));
-	assert_int_equal(run(in_directory("in/a"), NULL, &outcome, log, message), -ENOTDIR);
-	assert_int_equal(outcome.failed, 1);
-	assert_int_equal(run(in_directory("in"), in_directory("in/a/b"), &outcome, log, message), -EIO);
-	assert_non_null(strstr(message, "Not a directory"));
-	assert_string_equal(log, "");
-	assert_int_equal(outcome.failed, 0);
-}
-
-/* The directories above a path. */
 /* After so many calls of readdir(3) one fails; negative: none does. */
 static int readable = -1;
 
@@ -192,18 +132,19 @@ TEST(directory_that_cannot_be_read)
 	struct recursive_outcome outcome;
 	char log[2000], message[1000];
 	readable = 0;
-	assert_int_equal(run(in_directory("in"), NULL, &outcome, log, message), 0);
+	assert_int_equal(run(in_directory("in"), &outcome, log, message), 0);
 	assert_string_equal(log, "");
 	assert_int_equal(outcome.failed, 1);
 	assert_non_null(strstr(message, "/in: Input/output error"));
 	readable = 3; /* of them one may be a file, if "." and ".." come first */
-	assert_int_equal(run(in_directory("in/d"), NULL, &outcome, log, message), 0);
+	assert_int_equal(run(in_directory("in/d"), &outcome, log, message), 0);
 	assert_non_null(strstr(message, "/in/d: Input/output error"));
 	assert_true(outcome.failed >= 1);
 	assert_true(outcome.failed + outcome.converted <= 3);
 	readable = -1;
 }
 
+/* The directories above a path. */
 TEST(parents)
 {
 	char path[100];

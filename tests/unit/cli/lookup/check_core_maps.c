@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NT_FILE_TYPE = 0x46494c45, NOTES_MAX_MIB = 64 };
+enum { NT_FILE_TYPE = 0x46494c45 };
 
 /* Which kind of file, and what is odd about it. */
 struct core_kind {
@@ -181,35 +181,6 @@ TEST(kinds)
 	text_deinit(&out);
 }
 
-/* An address is of the last segment that begins at or before it, if that reaches to it. */
-TEST(segments)
-{
-	const struct core_kind kind = {.wide = true, .type = ET_CORE};
-	struct text_buf out = {0};
-	static const struct {
-		struct segment_row rows[2];
-		bool code;
-	} loads[] = {
-		{{{PT_LOAD, PF_R, 0x1000, 1}, {0}}, false},
-		{{{PT_LOAD, PF_R, 0x1000, 0}, {0}}, true},
-		{{{PT_LOAD, PF_R, 0xfff, 1}, {0}}, true},
-		{{{PT_LOAD, PF_R, 0xfff, 2}, {0}}, false},
-		{{{PT_LOAD, PF_R, 0x1001, 9}, {0}}, true},
-		{{{PT_LOAD, PF_X, 0x1000, 1}, {0}}, true},
-		{{{PT_LOAD, PF_R, 0x800, 0x1000}, {PT_LOAD, PF_X, 0x1000, 1}}, true},
-		{{{PT_LOAD, PF_X, 0x800, 0x1000}, {PT_LOAD, PF_R, 0x1000, 1}}, false},
-	};
-	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
-		size_t size;
-		uint8_t *core = make_core(&kind, loads[i].rows, 2, 3, &size);
-		write_core(core, size);
-		free(core);
-		assert_int_equal(read_core(&out, ""), 0);
-		assert_non_null(strstr(out.v, loads[i].code ? "1000-3000 r-xp " : "1000-3000 r--p "));
-	}
-	text_deinit(&out);
-}
-
 /* A count that the note has no space for; with the fourth file the names of the others are its numbers. */
 TEST(counts)
 {
@@ -281,37 +252,6 @@ TEST(short_notes)
 	struct gsym_diag diag = {""};
 	assert_int_equal(core_maps_read("/", &out, &diag), -EISDIR);
 	assert_string_equal(diag.text, "");
-	text_deinit(&out);
-}
-
-/* Several segments of notes are read up to a limit for all of them, and the first list is told. */
-TEST(several_notes)
-{
-	const struct core_kind kind = {.wide = true, .type = ET_CORE, .n_segments = 3};
-	const struct segment_row note = {.type = PT_NOTE};
-	struct text_buf out = {0};
-	for (uint64_t more = 0; more < 2; more++) {
-		struct buf data = {.big = false}, list = {.big = false}, b = {.big = false};
-		put_files(&data, &kind, files, 1, 1);
-		put_note(&list, NT_FILE_TYPE, data.bytes.v, data.bytes.n);
-		put_header(&b, &kind);
-		const uint64_t off = b.bytes.n + 3 * sizeof(Elf64_Phdr),
-			       large = (uint64_t)NOTES_MAX_MIB << 20;
-		put_segment(&b, &kind, &note, off, 0);
-		put_segment(&b, &kind, &note, off + list.bytes.n, large - list.bytes.n + more);
-		put_segment(&b, &kind, &note, off, list.bytes.n);
-		buf_bytes(&b, list.bytes.v, list.bytes.n);
-		buf_u32(&b, 0); /* a note that fills its segment */
-		buf_u32(&b, (uint32_t)(large - list.bytes.n + more - 12));
-		buf_u32(&b, 1);
-		write_core(b.bytes.v, b.bytes.n);
-		assert_int_equal(truncate(path, (off_t)(off + list.bytes.n + large + 1)), 0);
-		assert_int_equal(read_core(&out, ""), more ? -EFBIG : 0);
-		assert_string_equal(out.v, more ? "" : "1000-3000 r-xp 0 00:00 0 /bin/a\n");
-		buf_free(&data);
-		buf_free(&list);
-		buf_free(&b);
-	}
 	text_deinit(&out);
 }
 

@@ -95,30 +95,6 @@ TEST(files_are_read)
 	words_deinit(&words);
 }
 
-static int read_error; /* of any file; 0: none */
-
-ssize_t __real_pread64(int fd, void *to, size_t size, off_t off);
-
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t off)
-{
-	if (!read_error)
-		return __real_pread64(fd, to, size, off);
-	errno = read_error;
-	return -1;
-}
-
-/* One that cannot be read is a word, too. */
-TEST(unreadable_files)
-{
-	char word[100];
-	put_file("plain", "one 'two three'\nfour", 20);
-	snprintf(word, sizeof(word), "@%s", in_directory("plain"));
-	read_error = EIO;
-	WORDS(word, word);
-	read_error = 0;
-	WORDS(word, "one", "two three", "four");
-}
-
 TEST(large_files)
 {
 	struct word_list words = {0};

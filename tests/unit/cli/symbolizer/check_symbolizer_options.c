@@ -204,42 +204,6 @@ TEST(command_lines)
 	text_deinit(&out);
 }
 
-/* Help and version are printed wherever they are asked for, unless "--" is before. */
-TEST(texts)
-{
-	static const struct {
-		unsigned dialect;
-		const char *words;
-		bool is_asked;
-	} asked[] = {
-		{GNU, "-h", true},        {GNU, "--help", true},     {GNU, "-H", true},
-		{GNU, "--hel", true},     {GNU, "-v", true},         {GNU, "-V", true},
-		{GNU, "--version", true}, {LLVM, "--version", true}, {LLVM, "--help", true},
-		{LLVM, "-v", true},       {LLVM, "-h", true},        {LLVM, "-H", false},
-		{LLVM, "--hel", false},   {GNU, "-x -h", true},      {GNU, "0x10 -h", true},
-		{GNU, "-- -h", false},    {LLVM, "-- -h", true},     {GNU, "-e -h", true},
-		{GNU, "-fh", true},       {GNU, "h", false},         {GNU, "--", false},
-		{GNU, "-", false},        {GNU, "", false},
-	};
-	struct text_buf out = {0};
-	enum symbolizer_parse status;
-	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-		FILE *before = stdout;
-		char *text = NULL;
-		size_t size = 0;
-		stdout = open_memstream(&text, &size);
-		assert_non_null(stdout);
-		parse(asked[i].dialect, asked[i].words, &out, &status);
-		fclose(stdout);
-		stdout = before;
-		if ((size > 0) != asked[i].is_asked)
-			print_error("%s\n", asked[i].words);
-		assert_int_equal(size > 0, asked[i].is_asked);
-		free(text);
-	}
-	text_deinit(&out);
-}
-
 /* As many directories of debug files as there is room for, beside the default one. */
 TEST(debug_dirs)
 {

@@ -21,13 +21,3 @@ TEST(within)
 		if (path_is_within(table[i].path, table[i].dir) != table[i].is)
 			fail_msg("'%s' in '%s'", table[i].path, table[i].dir);
 }
-
-TEST(separators)
-{
-	static const char *const table[][2] = {
-		{"", ""},          {"/", ""},    {"/src", "/"},   {"src", "/"},     {"/src/", ""},
-		{"C:\\src", "\\"}, {"C:\\", ""}, {"C:/src", "/"}, {"C:\\a/b", "/"}, {"C:", "/"},
-	};
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		assert_string_equal(path_separator(table[i][0]), table[i][1]);
-}
