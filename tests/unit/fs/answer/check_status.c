@@ -3,6 +3,7 @@
 
 #include "work/run/converter.h"
 #include "fs/answer/answer_files.h"
+#include "work/types/convert_revision.h"
 #include "fs/convert/queue.h"
 
 #include <stdio.h>
@@ -111,13 +112,19 @@ TEST(lines)
 {
 	put(*state, WITH(program_file(SOURCE_SYMBOLS), w.ino = 1));
 	put(*state, WITH(debug_file(), w.ino = 2));
-	expect_of(ID, false,
-		  "state\tcold\nid\t" ID "\nkind\telf\narch\tx86_64\nsource\t/src/debug\ndebug\tdwarf\n"
-		  "binary\t/src/program\nconversions\t0\n");
-	expect_of(ID, true,
-		  "{\"state\":\"cold\",\"id\":\"" ID "\",\"kind\":\"elf\",\"arch\":\"x86_64\","
-		  "\"source\":\"/src/debug\",\"debug\":\"dwarf\",\"binary\":\"/src/"
-		  "program\",\"conversions\":0}\n");
+	char revision[REVISION_TEXT_SIZE], want[512];
+	convert_revision(IMAGE_ELF, IMAGE_ELF, revision);
+	snprintf(want, sizeof(want),
+		 "state\tcold\nid\t" ID "\nkind\telf\narch\tx86_64\nsource\t/src/debug\ndebug\tdwarf\n"
+		 "binary\t/src/program\nconverter\t%s\nconversions\t0\n",
+		 revision);
+	expect_of(ID, false, want);
+	snprintf(want, sizeof(want),
+		 "{\"state\":\"cold\",\"id\":\"" ID "\",\"kind\":\"elf\",\"arch\":\"x86_64\","
+		 "\"source\":\"/src/debug\",\"debug\":\"dwarf\",\"binary\":\"/src/program\","
+		 "\"converter\":\"%s\",\"conversions\":0}\n",
+		 revision);
+	expect_of(ID, true, want);
 	struct revision *rev = current(*state);
 	rev->image->conversions = 3;
 	rev->seconds = 1.5;
