@@ -84,9 +84,12 @@ int session_make(struct gsymfs *fs, struct gsym_diag *diag);
  */
 int session_run(struct gsymfs *fs);
 
-/* ---- state.c: daemon status for the log, on SIGUSR1 ---- */
+/* ---- state.c: daemon status for the log, on SIGUSR1 and at the end ---- */
 
 /* Logs the status. Takes locks briefly, one at a time; the caller holds none. */
 void state_log(struct gsymfs *fs);
+
+/* Logs in a line what the daemon has done since the mount. */
+void state_log_end(const struct gsymfs *fs);
 
 #endif

@@ -127,7 +127,7 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 	}
 	if (fs->options.check)
 		return (enum exit_status)liveness_check(fs->options.mountpoint);
-	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
+	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_EVENT;
 	log_find_journal(&fs->log);
 	fs->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fs->stop_fd < 0) {

@@ -171,6 +171,7 @@ static int serve(struct gsymfs *fs, struct request_loop *loop)
 	signals_stop(&fs->signals);
 	service_notify("STOPPING=1");
 	stop_threads(fs); /* after an unmount; a signal has done it already */
+	state_log_end(fs);
 	return err;
 }
 

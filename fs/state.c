@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "fs/images/revision.h"
 
@@ -106,4 +107,28 @@ void state_log(struct gsymfs *fs)
 	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q",
 		 open_files_count(&fs->tree.open_files),
 		 (size_t)atomic_load(&fs->answers.accounts.charged[ACCOUNT_FILES]));
+}
+
+static uint64_t sum_of(const _Atomic uint64_t *counters, size_t n)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += atomic_load(&counters[i]);
+	return sum;
+}
+
+void state_log_end(const struct gsymfs *fs)
+{
+	const struct metrics *m = &fs->metrics;
+	uint64_t all = sum_of(m->conversions, CONVERSION_RESULTS),
+		 ok = atomic_load(&m->conversions[CONVERSION_OK]);
+	log_info(&fs->log,
+		 "ends after %" PRIu64 " s: %" PRIu64 " lookups, %" PRIu64 " lines of q, %" PRIu64
+		 " addresses in logs; %" PRIu64 " conversions in %.1f s, %" PRIu64 " of them failed, %" PRIu64
+		 " crashed; %" PRIu64 " images from the cache",
+		 (uint64_t)(time(NULL) - fs->tree.mounted_at.tv_sec), sum_of(m->lookups, LOOKUP_RESULTS),
+		 atomic_load(&m->batch_addresses), sum_of(m->log_addresses, LOOKUP_RESULTS), all,
+		 (double)atomic_load(&m->conversion_ms) / 1e3,
+		 all - ok - atomic_load(&m->conversions[CONVERSION_REPLACED]),
+		 atomic_load(&m->conversions[CONVERSION_CRASHED]), atomic_load(&m->cache[CACHE_HIT]));
 }

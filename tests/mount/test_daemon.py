@@ -363,12 +363,25 @@ class DaemonTest(MountTest):
             wait_until(lambda: notified.recv(1000) == b"WATCHDOG=1\nSTATUS=serving", "a notification")
         self.assertEqual(daemon.stop(), 0)
 
+    def test_events_in_the_journal(self):
+        """A line for each conversion has a priority of its own."""
+        with open(os.path.join(self.dir, "journal"), "w+b") as journal:
+            st = os.fstat(journal.fileno())
+            daemon = self.mount(env=dict(os.environ, JOURNAL_STREAM="%d:%d" % (st.st_dev, st.st_ino)), log=journal.name)
+            self.assertErrno(errno.ENOENT, self.read, self.id, "0x1")
+            self.assertEqual(daemon.stop(), 0)
+            self.assertRegex(daemon.log(), "(?m)^<7>gsymfs: converted ")
+            self.assertRegex(daemon.log(), "(?m)^<6>gsymfs: ends after ")
+
     def test_signals_end_it_cleanly(self):
         for sig in (signal.SIGTERM, signal.SIGINT):
             daemon = self.mount()
             daemon.wait_scanned()
+            self.assertErrno(errno.ENOENT, self.read, self.id, "0x1")
             self.assertEqual(daemon.stop(sig), 0)
             self.assertFalse(mount_harness.is_mounted(self.mnt))
+            self.assertRegex(daemon.log(), r"ends after \d+ s: 1 lookups, 0 lines of q, 0 addresses in logs; [01] conversions "
+                             r"in \d+\.\d s, 0 of them failed, 0 crashed; [01] images from the cache\n")
 
     def test_hangup(self):
         """It scans again; where the daemon runs on a terminal, which is closed, it ends."""

@@ -299,7 +299,7 @@ static bool delete (int dir, const struct cached *c, const struct log *log)
 		return errno == ENOENT;
 	cache_link_name(link, c->name);
 	unlinkat(dir, link, 0);
-	log_info(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
+	log_event(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
 	return true;
 }
 

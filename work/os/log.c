@@ -14,9 +14,8 @@ static const struct {
 	int priority;
 	const char *word;
 } levels[] = {
-	[LOG_LEVEL_ERROR] = {LOG_ERR, "error: "},
-	[LOG_LEVEL_WARNING] = {LOG_WARNING, "warning: "},
-	[LOG_LEVEL_INFO] = {LOG_INFO, ""},
+	[LOG_LEVEL_ERROR] = {LOG_ERR, "error: "}, [LOG_LEVEL_WARNING] = {LOG_WARNING, "warning: "},
+	[LOG_LEVEL_INFO] = {LOG_INFO, ""},        [LOG_LEVEL_EVENT] = {LOG_DEBUG, ""},
 	[LOG_LEVEL_DEBUG] = {LOG_DEBUG, ""},
 };
 

@@ -9,7 +9,13 @@
 
 #include <stdbool.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_EVENT, /* one of many, as a conversion: the journal and syslog can leave them out */
+	LOG_LEVEL_DEBUG,
+};
 
 /* Zero-initialised: errors only, to standard error. */
 struct log {
@@ -38,6 +44,7 @@ void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 #define log_error(log, ...)   log_say((log), LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(log, ...) log_say((log), LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(log, ...)    log_say((log), LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_event(log, ...)   log_say((log), LOG_LEVEL_EVENT, __VA_ARGS__)
 #define log_debug(log, ...)   log_say((log), LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -222,13 +222,13 @@ static void log_outcome(const struct convert_job *job)
 	if (out->verdict == VERDICT_ELSEWHERE)
 		log_debug(log, "another host converts '%s' (%s)", path, id);
 	else if (out->adopted && out->verdict == VERDICT_READY)
-		log_info(log, "took '%s' (%s) from the shared store", path, id);
+		log_event(log, "took '%s' (%s) from the shared store", path, id);
 	else if (out->verdict == VERDICT_READY)
-		log_info(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
-			 (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
-			 out->seconds);
+		log_event(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
+			  (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
+			  out->seconds);
 	else if (out->err == -ENOTCONN)
-		log_info(log, "stopped converting '%s' (%s)", path, id);
+		log_event(log, "stopped converting '%s' (%s)", path, id);
 	else if (out->verdict != VERDICT_REPLACED)
 		log_say(log, out->told == job->request->told ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
 			"cannot convert '%s' (%s): %s%s%s", path, id, out->diag.text,

@@ -83,7 +83,7 @@ static const char *said(const struct log *log, enum log_level level, const char 
 
 TEST(levels)
 {
-	static const char *const words[] = {"error: ", "warning: ", "", ""};
+	static const char *const words[] = {"error: ", "warning: ", "", "", ""};
 	char want[64];
 	for (int most = LOG_LEVEL_ERROR; most <= LOG_LEVEL_DEBUG; most++)
 		for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++) {
@@ -126,7 +126,7 @@ TEST(long_lines)
 TEST(journal)
 {
 	static const char *const want[] = {"<3>gsymfs: error: x\n", "<4>gsymfs: warning: x\n",
-					   "<6>gsymfs: x\n", "<7>gsymfs: x\n"};
+					   "<6>gsymfs: x\n", "<7>gsymfs: x\n", "<7>gsymfs: x\n"};
 	struct log log = {.most = LOG_LEVEL_DEBUG, .to_journal = true};
 	char stream[64];
 	struct stat st;
@@ -161,7 +161,7 @@ TEST(journal)
 
 TEST(system_log)
 {
-	static const char *const want[] = {"<3>error: a\\x0a", "<4>warning: a\\x0a", "<6>a\\x0a",
+	static const char *const want[] = {"<3>error: a\\x0a", "<4>warning: a\\x0a", "<6>a\\x0a", "<7>a\\x0a",
 					   "<7>a\\x0a"};
 	struct log log = {.most = LOG_LEVEL_DEBUG};
 	log_use_syslog(&log);
