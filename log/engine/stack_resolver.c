@@ -7,6 +7,7 @@
 #include "gsym/codec/callsite.h"
 #include "gsym/read/lookup.h"
 #include "gsym/read/reader.h"
+#include "gsym/read/start_index.h"
 #include "log/engine/pattern.h"
 
 enum {
@@ -150,6 +151,53 @@ static int find_bodies(struct stack_resolver *w, struct resolver_frame *frame, b
 	if (w->bodies.n && err != -ENOMEM)
 		return 0; /* those before the damage, or before it was enough */
 	return err == SCAN_ENOUGH || !err ? -ENOENT : err;
+}
+
+/* ---- Signals ---- */
+
+static bool is_start(const struct gsym_reader *reader, uint64_t address)
+{
+	uint64_t off = address - reader->info.base_address;
+	size_t n = address < reader->info.base_address ? 0 : reader_count_starts(reader, off);
+	return n && reader_addr_off(reader, n - 1) == off;
+}
+
+static bool is_trampoline_name(const char *name)
+{
+	static const char *const names[] = {"__restore_rt", "__restore", "__kernel_rt_sigreturn",
+					    "__kernel_sigreturn", "__default_rt_sa_restorer"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Returns whether the handler of a signal returns to the frame, and makes it an exact one: the first byte of
+ * a function that C libraries have for that, before which there is no call. Sets *ret_err to 0 or -ENOMEM.
+ */
+static bool is_trampoline(struct stack_resolver *w, struct resolver_frame *frame, int *ret_err)
+{
+	*ret_err = 0;
+	if (frame->kind != PC_RETURN || frame->apart || !frame->reader ||
+	    !is_start(frame->reader, frame->address))
+		return false;
+	*ret_err = gsym_lookup(frame->reader, frame->address, &w->answer, NULL);
+	bool found = !*ret_err && is_trampoline_name(w->answer.frames[w->answer.n_frames - 1].name);
+	*ret_err = *ret_err == -ENOMEM ? -ENOMEM : 0;
+	frame->kind = found ? PC_EXACT : frame->kind;
+	return found;
+}
+
+/* Makes the frames exact that signals interrupted: they called nothing. 0 or -ENOMEM. */
+static int mark_interrupted(struct stack_resolver *w, struct resolver_frame *frames, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i + 1 < n; i++)
+		if (is_trampoline(w, &frames[i], &err) && !frames[i].outermost &&
+		    frames[i + 1].kind == PC_RETURN)
+			frames[i + 1].kind = PC_EXACT;
+	return err;
 }
 
 /* ---- Expectations ---- */
@@ -324,12 +372,10 @@ int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *f
 	resolver->bodies_left = BODIES_BUDGET;
 	resolver->sites_left = SITES_BUDGET;
 	resolver->steps_left = SEARCH_BUDGET;
-	for (size_t i = n; i-- > 0;) {
-		int err = resolve(resolver, &frames[i], i > 0);
-		if (err)
-			return err;
-	}
-	return 0;
+	int err = mark_interrupted(resolver, frames, n);
+	for (size_t i = n; !err && i-- > 0;)
+		err = resolve(resolver, &frames[i], i > 0);
+	return err;
 }
 
 int stack_resolver_answer(const struct stack_resolver *resolver, const struct resolver_frame *frame,

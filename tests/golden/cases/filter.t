@@ -489,6 +489,13 @@ $ gsym filter --strip-prefix=/src/app plain.gsym <log
    a 11 0.2: 250 cycles: 1000 main at main.cc:10 (/opt/plain)
 gsym filter: 3 of 5 frames explained
 gsym filter: /opt/plain: 2 frames not explained: no function of the image has the name in the log; another build may have written it
+# A handler returns to the first byte of a function that no call is before, and what the signal interrupted called nothing.
+$ printf 'MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F0 app\nFILE 0 a.c\nFUNC 1000 10 0 before\n1000 10 3 0\nFUNC 1010 10 0 crash\n1010 10 7 0\nFUNC 2000 9 0 __restore_rt\n2000 9 1 0\n' >app.sym; printf '%s\n' './app(+0x1008)[0x561008]' './app(+0x2000)[0x562000]' './app(+0x1010)[0x561010]' './app(+0x1010)[0x561010]' | gsym filter app.sym
+./app(+0x1008)[0x561008] before at a.c:3
+./app(+0x2000)[0x562000] __restore_rt at a.c:1
+./app(+0x1010)[0x561010] crash at a.c:7
+./app(+0x1010)[0x561010] before at a.c:3
+gsym filter: 4 of 4 frames explained
 # An offset in the file is not one in memory; the segments tell, which GSYM does not have. Without an id another name is another module.
 $ printf '%b' "plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0\nlibplain.so+0xc /opt/app/plain+0xc plain+0xc at main.cc:11\n" >log; cat log
 plain[4711]: segfault at 0 ip 00007f51c000100c sp 00007ffc90be4eb0 error 4 in plain[100c,7f51c0000000+1000] likely on CPU 0
