@@ -190,6 +190,13 @@ static bool split_line(const char *line, size_t size, struct line_part *address,
 	return file->size && !memchr(at, 0, file->size);
 }
 
+/* @user: the command */
+static const char *shown_dir(const void *user, const char *dir)
+{
+	const struct lookup_command *lookup = user;
+	return path_strip_dir(&lookup->strip, lookup->file->roots, dir);
+}
+
 /* Answers one by one, with every function at each address or with details. */
 static int answer_each(struct lookup_command *lookup)
 {
@@ -214,6 +221,8 @@ static int answer_batch(struct lookup_command *lookup)
 		.near = lookup->near,
 		.unanswered = lookup->tells_why ? tell_why : NULL,
 		.unanswered_user = lookup,
+		.shown_dir = path_strip_applies(&lookup->strip) ? shown_dir : NULL,
+		.shown_dir_user = lookup,
 	};
 	struct batch *batch = lookup_file_batch(lookup->file);
 	if (!batch)
@@ -395,7 +404,7 @@ static int answer_queries(struct lookup_command *lookup)
 	lookup->queries.n -= lookup->n_early;
 	memmove(lookup->queries.v, lookup->queries.v + lookup->n_early,
 		lookup->queries.n * sizeof(*lookup->queries.v));
-	bool by_one = lookup->all_merged || lookup->object.has_details || path_strip_applies(&lookup->strip);
+	bool by_one = lookup->all_merged || lookup->object.has_details;
 	int err = lookup->has_answered ? 0 : by_one ? answer_each(lookup) : answer_batch(lookup);
 	lookup->queries.n = 0;
 	return err;

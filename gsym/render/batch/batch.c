@@ -132,6 +132,9 @@ static int answer_address(struct batch_call *call, const struct batch_query *que
 		answer_count_from_return(answer);
 	if (answer->n_frames && !*answer->frames[0].base)
 		tell_unanswered(call, query);
+	for (size_t i = 0; call->options.shown_dir && i < answer->n_frames; i++)
+		answer->frames[i].dir =
+			call->options.shown_dir(call->options.shown_dir_user, answer->frames[i].dir);
 	return render_answer(call->out, query->given, answer, &call->options.render);
 }
 
@@ -577,20 +580,22 @@ static int answer_all(struct batch_call *call, size_t enough, size_t *ret_n)
 }
 
 /* Whether there is a cache for these options. A call that a signal handler left has left it in pieces. */
-static bool begin_batch(struct batch *batch, const struct render_options *options, size_t n)
+static bool begin_batch(struct batch *batch, const struct batch_options *options, size_t n)
 {
 	if (batch->inside)
 		batch_cache_deinit(&batch->cache);
 	batch->inside = true;
-	return batch->reader && render_format_of(options->format)->takes_strings &&
-	       batch_cache_begin(&batch->cache, options, n);
+	batch->cache.shown_dir = options->shown_dir;
+	batch->cache.shown_dir_user = options->shown_dir_user;
+	return batch->reader && render_format_of(options->render.format)->takes_strings &&
+	       batch_cache_begin(&batch->cache, &options->render, n);
 }
 
 size_t batch_expect(struct batch *batch, const struct batch_options *options,
 		    const struct batch_query *queries, size_t n)
 {
 	n = n < BATCH_EXPECTED ? n : BATCH_EXPECTED;
-	if (begin_batch(batch, &options->render, n)) {
+	if (begin_batch(batch, options, n)) {
 		batch_cache_end_chunk(&batch->cache);
 		batch_cache_refresh(&batch->cache);
 		if (!chunk_begin(&batch->cache, queries, n))
@@ -602,7 +607,7 @@ size_t batch_expect(struct batch *batch, const struct batch_options *options,
 
 bool batch_expect_more(struct batch *batch, const struct batch_options *options)
 {
-	bool prepared = begin_batch(batch, &options->render, 0);
+	bool prepared = begin_batch(batch, options, 0);
 	if (prepared)
 		chunk_find(&batch->cache, &options->render, options->stop, options->user);
 	batch->inside = false;
@@ -623,7 +628,7 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 	};
 	const struct output_format *format = render_format_of(options->render.format);
 	call.options.render.cache = batch->names;
-	call.prepared = begin_batch(batch, &options->render, n);
+	call.prepared = begin_batch(batch, options, n);
 	text_reset(&batch->module);
 	format_module(&batch->module, &options->render, format);
 	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK)

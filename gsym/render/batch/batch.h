@@ -37,6 +37,9 @@ struct batch_options {
 	/* Called by batch_answer() with each address that has no function, or no line; NULL: never. */
 	void (*unanswered)(void *user, uint64_t addr);
 	void *unanswered_user;
+	/* Returns what is shown of a directory of sources, the same each time; NULL: all of it. */
+	const char *(*shown_dir)(const void *user, const char *dir);
+	const void *shown_dir_user;
 	struct record_ends
 		*ends; /* of batch_answer(): one is appended for each record; NULL: they are not noted */
 };

@@ -364,6 +364,8 @@ arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file)
 	const char *dir, *base;
 	if (there || gsym_reader_file(cache->reader, file, &dir, &base))
 		return there;
+	if (cache->shown_dir)
+		dir = cache->shown_dir(cache->shown_dir_user, dir);
 	if (strnlen(dir, TEXT_MAX) + strnlen(base, TEXT_MAX) >= TEXT_MAX)
 		return TOO_LONG;
 	text_reset(&cache->text);

@@ -200,6 +200,8 @@ struct batch_cache {
 	struct text_table names;
 	struct text_slot *paths; /* n_paths, by number of the file, or by its end if there are more files */
 	size_t n_paths;
+	const char *(*shown_dir)(const void *user, const char *dir); /* of struct batch_options */
+	const void *shown_dir_user;
 	struct interval_set intervals;
 	struct chunk chunk;
 	struct text_buf text; /* being made */
