@@ -166,8 +166,9 @@ static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 	else
 		fs->worker = find_worker();
 	if (!fs->worker)
-		return diag_set(diag, -ENOENT, "cannot find the gsym program '%s': set -o worker=PATH",
-				fs->options.worker ? fs->options.worker : "gsym");
+		return diag_set(diag, -ENOENT, "cannot find the gsym program '%s'%s: set -o worker=PATH",
+				fs->options.worker ? fs->options.worker : "gsym",
+				proc_is_there() ? "" : ", since /proc is not mounted");
 	child_keep_program(fs->worker);
 	return child_try(fs->worker, fs->stop_fd, diag);
 }

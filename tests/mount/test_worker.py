@@ -94,6 +94,14 @@ class WorkerTest(MountTest):
             self.skipTest("the machine is too busy to fork within a second")
         return self.zygote(self.daemons[-1])
 
+    @unittest.skipUnless(mount_harness.is_root() and shutil.which("unshare"), "only root can hide /proc")
+    def test_without_proc(self):
+        """Messages name what is missing, not what follows from it."""
+        for command in ("'%s' lookup '%s' 0x1" % (os.path.realpath(GSYM), self.path),
+                        "'%s' '%s' '%s'" % (os.path.realpath(mount_harness.GSYMFS), self.source, self.mnt)):
+            done = run("unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && XDG_CACHE_HOME='%s' %s" % (self.cache, command), check=False)
+            self.assertRegex(done.stderr.decode(), "/proc is not mounted")
+
     def test_workers_are_forked(self):
         """All by one process, which may end at any moment."""
         ids = [mount_harness.build_id(self.compile("more%d" % i)) for i in range(4)]

@@ -230,8 +230,11 @@ bool child_has_gone(int err)
 void child_end_text(int status, char ret[static CHILD_END_SIZE])
 {
 	if (WIFSIGNALED(status))
-		snprintf(ret, CHILD_END_SIZE, "was killed by signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
+		snprintf(ret, CHILD_END_SIZE, "was killed by signal %d (%s)%s", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)),
+			 WTERMSIG(status) == SIGSYS ? " for a system call that a filter forbids: its own, or "
+						      "that of the service or container"
+						    : "");
 	else
 		snprintf(ret, CHILD_END_SIZE, "exited with status %d", WEXITSTATUS(status));
 }
@@ -304,6 +307,12 @@ int child_sockets(int ret[2], struct gsym_diag *diag)
 	return 0;
 }
 
+/* Programs of ours that start themselves as workers are found there. */
+bool proc_is_there(void)
+{
+	return access("/proc/self/exe", F_OK) == 0;
+}
+
 int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag)
 {
 	int pair[2], passed[FDS_MAX];
@@ -325,8 +334,9 @@ int child_spawn(const struct child_order *order, struct child *ret, struct gsym_
 			return diag_set(diag, -ECHILD,
 					"a filter of system calls refuses clone3(2) with EPERM, where the C "
 					"library needs ENOSYS: neither workers nor threads can be started");
-		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s", order->program,
-				strerror(-err));
+		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s%s", order->program,
+				strerror(-err),
+				err == -ENOENT && !proc_is_there() ? ": /proc is not mounted" : "");
 	}
 	*ret = child;
 	return 0;

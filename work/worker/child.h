@@ -64,6 +64,9 @@ void child_note_start(int err);
 /* Likewise, but its WORKER_READY is left to be received. */
 int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 
+/* Whether /proc is mounted, for messages of what needs it. */
+bool proc_is_there(void);
+
 /* The sockets of a client and its worker: ret[0] is the client's, and does not block. */
 int child_sockets(int ret[2], struct gsym_diag *diag);
 
@@ -93,7 +96,7 @@ int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms
 /* Whether @err, of worker_send(), says that the child has closed its socket. Pure. */
 bool child_has_gone(int err);
 
-enum { CHILD_END_SIZE = 96 };
+enum { CHILD_END_SIZE = 192 };
 
 /* How a process ended, for "it ...": "was killed by signal 9 (Killed)". @status: as of wait4(2). */
 void child_end_text(int status, char ret[static CHILD_END_SIZE]);
