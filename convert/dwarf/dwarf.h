@@ -152,7 +152,9 @@ enum attr_slot {
 	SLOT_CALLING_CONVENTION,
 	SLOT_REFERENCE,
 	SLOT_RVALUE_REFERENCE,
-	SLOT_COUNT,
+	/* of basic types */
+	SLOT_BYTE_SIZE = SLOT_COUNT_OF_ARRAY,
+	SLOT_COUNT = SLOT_RVALUE_REFERENCE + 1,
 };
 
 /* One step over an entry's attributes: a run of bytes, or one attribute. */

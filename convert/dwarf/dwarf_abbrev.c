@@ -125,6 +125,7 @@ static enum attr_slot slot_of_other_attr(uint64_t tag, uint64_t attr)
 	case DW_AT_GNU_template_name: return SLOT_TEMPLATE_NAME;
 	case DW_AT_containing_type: return SLOT_CONTAINING_TYPE;
 	case DW_AT_count: return SLOT_COUNT_OF_ARRAY;
+	case DW_AT_byte_size: return tag == DW_TAG_base_type ? SLOT_BYTE_SIZE : SLOT_NONE;
 	case DW_AT_lower_bound: return SLOT_LOWER_BOUND;
 	case DW_AT_upper_bound: return SLOT_UPPER_BOUND;
 	case DW_AT_artificial: return SLOT_ARTIFICIAL;

@@ -132,6 +132,15 @@ static bool reference(struct type_printer *p, const struct unit *unit, const str
 	return ret->dwarf != NULL;
 }
 
+/* Returns how a complex number of @size bytes is written: clang names all of them "complex". */
+static const char *complex_name(uint64_t size)
+{
+	return size == 4    ? "_Complex _Float16"
+	       : size == 8  ? "_Complex float"
+	       : size == 16 ? "_Complex double"
+			    : "_Complex long double";
+}
+
 /* Reads the type at @at; void if that is nowhere, or cannot be read. */
 static void read_type(struct type_printer *p, struct die_ref at, struct type *ret)
 {
@@ -147,6 +156,8 @@ static void read_type(struct type_printer *p, struct die_ref at, struct type *re
 	}
 	ret->tag = die.abbrev->tag;
 	ret->name = die_string(unit, &die, SLOT_NAME);
+	if (ret->tag == DW_TAG_base_type && ret->name && strcmp(ret->name, "complex") == 0)
+		ret->name = complex_name(die_uint(&die, SLOT_BYTE_SIZE, 0));
 	if (die.abbrev->kind == DIE_OTHER)
 		(void)reference(p, unit, &die, SLOT_TYPE, &ret->inner);
 }

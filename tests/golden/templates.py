@@ -24,7 +24,7 @@ int(int)|int()|int(int, ...)|int (*)(int, char)|int (&)(int, ...)|void (*(*)(int
 void (ns::A::*)(int)|int (ns::A::*)(int) const|int (ns::A::*)() volatile|int (ns::A::*)() &|int (ns::A::*)() const &&|int ns::A::*
 int (ns::A::*const)(int)|int (ns::A::*ns::A::*)(char)|int (*ns::A::*)(char)|int(int) const|int() const volatile &|int *__restrict
 int *const __restrict|E|EC|Alias|Array|Un|Hid|Hid (Hid::*)(Hid *, ...)|inner::H2 *|decltype(nullptr)|bool|char16_t|wchar_t|__int128|long double
-ns::Box<int, 4>::In|ns::Box<int, 4>::In *|ns::Box<ns::Box<int (*)(ns::Box<char>)>>|Outer<int>::Inner<Outer<char>> *|Pack<>|Pack<int, Pack<>>
+_Complex float|_Complex double *|const _Complex long double|ns::Box<int, 4>::In|ns::Box<int, 4>::In *|ns::Box<ns::Box<int (*)(ns::Box<char>)>>|Outer<int>::Inner<Outer<char>> *|Pack<>|Pack<int, Pack<>>
 Pack<const Pack<int> &&, int (&&)[2]>|Opaque<int>|ns::Box<int> *__restrict &|Late|unsigned char|unsigned long long|Named::Type|Named::Enum""".replace("\n", "|")
 VALUES = r"""1|-1|1u|1l|1ul|-1ll|1ull|(short)-3|(unsigned short)3|true|'a'|'\n'|'\''|'\\'|(char)200|(signed char)-3|(unsigned char)'x'|(unsigned char)250
 u'x'|u'\xffff'|U'\x1f600'|L'y'|(wchar_t)-1|L'\xe9'|E1|EC::B|(E)3|nullptr|&global|fn|'\x1'|'"'|'\x7f'|(char)-1|'\0'|&ns::A::x""".replace("\n", "|")

@@ -18,7 +18,7 @@ const char *const convert_revisions[READERS] = {
 	/* breakpad */
 	[READER_BREAKPAD] = "breakpad=1",
 	/* dwarf */
-	[READER_DWARF] = "dwarf=1",
+	[READER_DWARF] = "dwarf=2",
 	/* golang */
 	[READER_GO] = "go=1",
 	/* None, since they make no conversion: identity (IDENTITY_REVISION), verify */
