@@ -459,8 +459,8 @@ def gnu_hash(e, buckets, chain, first=1, words=1):
 
 
 def check_without_sections(gsym):
-    """PT_DYNAMIC leads to the symbols, and a hash table has their number; PT_GNU_EH_FRAME bounds them."""
-    def program(tag, table, wide=True, big=False, machine=m.EM_X86_64):
+    """PT_DYNAMIC leads to the symbols, a hash table or what follows has their number; PT_GNU_EH_FRAME bounds them."""
+    def program(tag, table, wide=True, big=False, machine=m.EM_X86_64, place=0x700):
         e = m.Maker(machine, wide, big)
         e.add_symbols(".dynsym", [("f", 0x1010, 0, FUNC, "code"), ("g", 0x1040, 0x10, FUNC, "code"),
                                   ("data", 0x2000, 8, FUNC, "code"), ("h", 0x1050, 0x10, FUNC, "code")])
@@ -470,7 +470,7 @@ def check_without_sections(gsym):
         for i in range(1, 5):  # in a section, whatever its number
             symbols[i * size + (6 if wide else 14):i * size + (8 if wide else 16)] = e.pack("H", 7)
         header = e.pack("BBBB", 1, 0x1b, 3, 0x3b) + e.words(0x900 - 0x804)
-        entries = ((DT_SYMTAB, 0x400), (DT_STRTAB, 0x600), (DT_STRSZ, len(strings)), (tag, 0x700), (0, 0))
+        entries = ((DT_SYMTAB, 0x400), (DT_STRTAB, 0x600), (DT_STRSZ, len(strings)), (tag, place), (0, 0))
         dynamic = b"".join(e.addresses(*entry) for entry in entries)
         return e.flat([(PT_LOAD, 4, 0, 0x1000), (PT_LOAD, 5, 0x1000, 0x100), (PT_DYNAMIC, 4, 0x300, len(dynamic)),
                        (PT_GNU_EH_FRAME, 4, 0x800, 8)],
@@ -491,7 +491,9 @@ def check_without_sections(gsym):
             ("a chain without end", DT_GNU_HASH, lambda e: gnu_hash(e, [1], []), want),
             ("in no bucket", DT_GNU_HASH, lambda e: gnu_hash(e, [0], [], 4), fewer)):
         expect(gsym, f"symbols by a hash table: {what}", program(tag, table), names)
-    for what, tag, table in (("no table", 99, lambda e: b""), ("none", DT_HASH, lambda e: e.words(1, 0)),
+    for what, tag, place, names in (("up to their names", 99, 0x700, want), ("up to relocations", 7, 0x460, fewer)):
+        expect(gsym, f"symbols without a hash table: {what}", program(tag, lambda e: b"", place=place), names)
+    for what, tag, table in (("none", DT_HASH, lambda e: e.words(1, 0)),
                              ("buckets", DT_GNU_HASH, lambda e: e.words(0xffffffff, 1, 1, 6)),
                              ("a Bloom filter", DT_GNU_HASH, lambda e: e.words(1, 1, 0xffffffff, 6)),
                              ("a bucket", DT_GNU_HASH, lambda e: gnu_hash(e, [0xffffffff], []))):

@@ -8,7 +8,7 @@ const char *const convert_revisions[READERS] = {
 	/* convert, build, companion, finish, object, object/inflate, record */
 	[READER_COMMON] = "common=1",
 	/* object/elf */
-	[READER_ELF] = "elf=1",
+	[READER_ELF] = "elf=2",
 	/* object/macho */
 	[READER_MACHO] = "macho=1",
 	/* object/pe */

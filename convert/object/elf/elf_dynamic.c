@@ -1,9 +1,10 @@
 /*
  * elf_dynamic.c - what the dynamic linker knows of a file, for files without section headers.
  *
- * PT_DYNAMIC has the addresses of the symbol table and its names. How many symbols there are only the hash
+ * PT_DYNAMIC has the addresses of the symbol table and its names. How many symbols there are the hash
  * tables tell: DT_HASH has the number, DT_GNU_HASH the first symbol of each bucket, and a bit at the last one
- * of each chain. Sources: System V gABI, chapter 5; "GNU Hash ELF Sections" by Ali Bahrami.
+ * of each chain. Without either the symbols reach to the next table: linkers put their names behind them.
+ * Sources: System V gABI, chapter 5; "GNU Hash ELF Sections" by Ali Bahrami.
  */
 #include "convert/object/elf/elf.h"
 
@@ -75,6 +76,20 @@ static uint64_t count_by_gnu_hash(const struct object_file *object, struct span 
 	return cursor_ok(&c) ? last + 1 : 0;
 }
 
+static uint64_t count_by_order(const struct object_file *object, struct span dynamic, size_t size)
+{
+	static const uint64_t tables[] = {DT_STRTAB, DT_VERSYM, DT_VERNEED, DT_VERDEF,
+					  DT_REL,    DT_RELA,   DT_JMPREL};
+	uint64_t first = 0, end = UINT64_MAX, addr;
+	if (!find_entry(object, dynamic, DT_SYMTAB, &first) || find_entry(object, dynamic, DT_HASH, &addr) ||
+	    find_entry(object, dynamic, DT_GNU_HASH, &addr))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		if (find_entry(object, dynamic, tables[i], &addr) && addr > first && addr < end)
+			end = addr;
+	return end == UINT64_MAX ? 0 : (end - first) / size;
+}
+
 struct span elf_dynamic_strings(const struct object_file *object)
 {
 	uint64_t addr, size;
@@ -94,6 +109,8 @@ Elf_Data *elf_dynamic_symbols(const struct object_file *object)
 	uint64_t n = count_by_hash(object, bytes_of(object, dynamic, DT_HASH));
 	if (!n)
 		n = count_by_gnu_hash(object, bytes_of(object, dynamic, DT_GNU_HASH));
+	if (!n)
+		n = count_by_order(object, dynamic, size);
 	if (n > symbols.size / size)
 		n = symbols.size / size;
 	return n ? elf_getdata_rawchunk(elf_of(object)->handle, symbols.data - object->map, n * size,
