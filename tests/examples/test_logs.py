@@ -98,7 +98,7 @@ class LogTest(ExampleTest):
             "RIP: 0010:mix (program.c:18) [inlined]", "RIP: 0010:checksum (program.c:31)", "Call Trace:", " <TASK>",
             " main (program.c:59)", " ? unknown+0x12/0x40", " </TASK>"], err)
         self.assertEqual(err, "gsym filter: 2 of 3 frames explained\n"
-                         "gsym filter: vmlinux: 1 frame not explained: not in a function of the image; another build may have written the log\n")
+                         "gsym filter: vmlinux: 1 frame not explained: no function of the image has the name in the log; another build may have written it\n")
 
     def crash(self):
         frame = "%-4d%-28s\t0x%016x 0x%x + %d"
