@@ -272,6 +272,8 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 		return "nothing tells what was there in memory; give --maps, --pid, --core or --base";
 	case FILTER_NO_FUNCTION:
 		return "not in a function of the image; another build may have written the log";
+	case FILTER_NO_DEBUG_DATA:
+		return "not in a function of the image, which has no debug data; give the file that has it";
 	case FILTER_NO_NAME:
 		return "no function of the image has the name in the log; another build may have written it";
 	case FILTER_FILE_OFFSET:
@@ -295,7 +297,8 @@ static bool is_kernel_missing(const struct filter_unexplained *frame, const stru
 {
 	bool is_kernel = frame->module.is_kernel && strcmp(frame->module.name, "vmlinux") == 0;
 	return is_kernel && (frame->cause == FILTER_NO_IMAGE ||
-			     ((frame->cause == FILTER_NO_FUNCTION || frame->cause == FILTER_NO_NAME) &&
+			     ((frame->cause == FILTER_NO_FUNCTION || frame->cause == FILTER_NO_NAME ||
+			       frame->cause == FILTER_NO_DEBUG_DATA) &&
 			      images_lack_kernel(images)));
 }
 

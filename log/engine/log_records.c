@@ -13,6 +13,7 @@ static const char *const reasons[] = {
 	[FILTER_OTHER_RELEASE] = "images are of other releases of the kernel",
 	[FILTER_NO_MAPPING] = "not known what was at the address in memory",
 	[FILTER_NO_FUNCTION] = "in no function of the image",
+	[FILTER_NO_DEBUG_DATA] = "in no function of the image, which has no debug data",
 	[FILTER_NO_NAME] = "no function of the image has the name in the log",
 	[FILTER_FILE_OFFSET] = "in no function of the image, unless it is an offset in the file",
 	[FILTER_SEVERAL] = "several functions have the name",

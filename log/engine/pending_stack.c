@@ -338,6 +338,7 @@ static int locate_frame(struct pending_stack *stack, const struct filter_images 
 	}
 	if (!ret->reader)
 		return 0;
+	frame->stripped = gsym_reader_info(ret->reader)->num_files <= 1;
 	frame->ambiguous = image_address_is_ambiguous(images, image, &frame->is, ret->address);
 	return frame->is.space == FRAME_NAME ? locate_name(stack, images, line, i)
 					     : check_claim(stack, line, i);
@@ -434,7 +435,9 @@ static enum filter_cause cause_of(const struct buffered_frame *frame)
 		return FILTER_FILE_OFFSET; /* which is the other reading of both addresses */
 	if (frame->unplaced)
 		return FILTER_NO_SEGMENTS;
-	return frame->unnamed ? FILTER_NO_NAME : FILTER_NO_FUNCTION;
+	if (frame->unnamed)
+		return FILTER_NO_NAME;
+	return frame->stripped ? FILTER_NO_DEBUG_DATA : FILTER_NO_FUNCTION;
 }
 
 /* Counts a frame, and lists it if it was not explained and is not listed for its size. 0 or -ENOMEM. */

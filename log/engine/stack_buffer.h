@@ -41,6 +41,7 @@ struct buffered_frame {
 	bool ambiguous; /* see image_address_is_ambiguous() */
 	bool unplaced;  /* its offset needs segments that the image lacks */
 	bool unnamed;   /* no function has its name */
+	bool stripped;  /* its image has functions without lines alone, as of symbols */
 	bool changed;   /* its line has got an answer */
 	uint8_t cause;  /* enum filter_cause, for records */
 	bool listed;    /* among those that were not explained */

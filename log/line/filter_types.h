@@ -135,8 +135,9 @@ enum filter_cause {
 	FILTER_AMBIGUOUS,      /* the log has no id, and several images have the name */
 	FILTER_OTHER_RELEASE,  /* the images with the name are of other releases of the kernel */
 	FILTER_NO_MAPPING,     /* the log has an address in memory that no known mapping covers */
-	FILTER_NO_FUNCTION,    /* the image has no function there, */
-	FILTER_NO_NAME,        /* or none of that name */
+	FILTER_NO_FUNCTION,    /* the image has no function there */
+	FILTER_NO_DEBUG_DATA,  /* as before, and was made without debug data */
+	FILTER_NO_NAME,        /* it has none of that name */
 	FILTER_FILE_OFFSET,    /* as before, but it has one at that offset in the file */
 	FILTER_SEVERAL,        /* several functions of the image have the name */
 	FILTER_NO_SEGMENTS,    /* the log has an offset in the file, and the image's segments are not known */

@@ -84,7 +84,7 @@ KERNEL = ("CPU: 0 PID: 1 Comm: cat Not tainted 5.10.0 #1", "            1025 Sha
 # What is said among other things.
 TOLD = (
     ("one", KERNEL, "kernel: 1 frame not explained: give vmlinux of 5.10.0"),
-    ("fixed", ('  Binary file "/opt/plain" [0x1800]',), "plain: 1 frame not explained: not in a function of the image; another build may have written the log"),
+    ("fixed", ('  Binary file "/opt/plain" [0x1800]',), "plain: 1 frame not explained: not in a function of the image, which has no debug data; give the file that has it"),
 )
 
 
