@@ -517,6 +517,15 @@ static int work_scan(void)
 	return got == 0 ? 0 : 1;
 }
 
+/* Tells what of the sandbox holds, from inside. */
+static int work_check(void)
+{
+	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
+	sandbox_enter(client);
+	ready.layers = sandbox_held();
+	return worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1) ? 1 : 0;
+}
+
 static bool has_client(void)
 {
 	int type = 0;
@@ -528,8 +537,8 @@ static const struct worker_mode {
 	const char *name;
 	int (*work)(void);
 } modes[] = {
-	{"convert", work_convert},  {"scan", work_scan},   {"fetch", work_fetch},
-	{"zygote", work_as_zygote}, {"store", work_store}, {"swift", work_swift},
+	{"convert", work_convert}, {"scan", work_scan},   {"fetch", work_fetch}, {"zygote", work_as_zygote},
+	{"store", work_store},     {"swift", work_swift}, {"check", work_check},
 };
 
 static const struct worker_mode *find_mode(const char *name)

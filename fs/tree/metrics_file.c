@@ -10,8 +10,10 @@
 #include <time.h>
 
 #include "gsym/base/text_buf.h"
+#include "work/os/beneath.h"
 #include "work/run/counters.h"
 #include "work/run/converter.h"
+#include "work/sandbox/sandbox.h"
 #include "work/worker/child.h"
 #include "work/types/convert_revision.h"
 #include "fs/call/runners.h"
@@ -334,6 +336,13 @@ static void gauges(struct exposition *out, struct tree *tree)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		single(out, rows[i].name, "gauge", rows[i].help, rows[i].value);
+	uint64_t layers[SANDBOX_LAYERS];
+	for (unsigned i = 0; i < SANDBOX_LAYERS; i++)
+		layers[i] = child_layers() >> i & 1;
+	describe(out, "sandbox_layer", "gauge", "Whether this layer of the sandbox of workers holds.");
+	by_label(out, "sandbox_layer", "layer", sandbox_layer_words, SANDBOX_LAYERS, layers);
+	single(out, "openat2", "gauge", "Whether paths are kept below the source by openat2(2).",
+	       beneath_refused() == 0);
 }
 
 static void scans(struct exposition *out, const struct metrics *m)

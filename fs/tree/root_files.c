@@ -10,6 +10,7 @@
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
 #include "work/os/beneath.h"
+#include "work/sandbox/sandbox.h"
 #include "work/worker/child.h"
 
 /* ---- README ---- */
@@ -63,6 +64,12 @@ static void put_worker(struct kv_writer *kv)
 		snprintf(text, sizeof(text), "cannot be started: %s",
 			 err == -ECHILD ? "no answer" : strerror(-err));
 	kv_text(kv, "worker", text);
+	*text = 0;
+	for (unsigned i = 0; i < SANDBOX_LAYERS; i++)
+		if (child_layers() & 1U << i)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? ", " : "",
+				 sandbox_layer_words[i]);
+	kv_text(kv, "sandbox", *text ? text : "none");
 }
 
 struct skipped_keys {

@@ -113,8 +113,10 @@ DEPLOYMENTS = [
     Service("clone3: ENOSYS", refused("clone3", "ENOSYS")),
     Service("clone3: EPERM", refused("clone3", "EPERM"), says="refuses clone3", starts=False),
     Service("openat2, pidfd_open, close_range: EPERM", refused("openat2 pidfd_open close_range", "EPERM"), says=NO_OPENAT2),
-    Service("no Landlock", refused("landlock_create_ruleset landlock_add_rule landlock_restrict_self", "EPERM")),
-    Service("no namespaces", "RestrictNamespaces=yes"),
+    Service("no Landlock", refused("landlock_create_ruleset landlock_add_rule landlock_restrict_self", "EPERM"),
+            says=r"sandbox\s+user, user_namespace, network_namespace, root_directory, seccomp\n"),
+    Service("Landlock: killed", refused("landlock_create_ruleset", "kill"), says="a filter forbids", starts=False),
+    Service("no namespaces", "RestrictNamespaces=yes", says=r"sandbox\s+user, root_directory, (landlock, )?seccomp\n"),
     Service("no user namespaces, no Landlock",
             "RestrictNamespaces=net ipc\n" + refused("landlock_create_ruleset", "ENOSYS")),
 ]

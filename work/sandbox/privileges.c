@@ -4,12 +4,14 @@
  * directory, because a process in a chroot(2) may not make a user namespace; such a namespace, in turn, lets
  * a process without privileges call chroot(2).
  */
+#include "work/sandbox/sandbox.h"
 #include "work/sandbox/sandbox_parts.h"
 
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -22,6 +24,20 @@ enum {
 };
 
 #define CAPABILITY_BIT(number) (1ULL << (number))
+
+/* ---- What was entered ---- */
+
+static unsigned held;
+
+void sandbox_note(unsigned layer)
+{
+	held |= 1U << layer;
+}
+
+unsigned sandbox_held(void)
+{
+	return held;
+}
 
 /* ---- Capabilities ---- */
 
@@ -74,8 +90,12 @@ static void change_user(void)
 static void enter_namespaces(void)
 {
 	const int others = CLONE_NEWNET | CLONE_NEWIPC;
-	if (unshare(CLONE_NEWUSER | others) && unshare(others))
-		unshare(CLONE_NEWUSER);
+	const bool both = unshare(CLONE_NEWUSER | others) == 0;
+	const bool network = both || unshare(others) == 0;
+	if (network)
+		sandbox_note(LAYER_NETWORK_NAMESPACE);
+	if (both || (!network && unshare(CLONE_NEWUSER) == 0))
+		sandbox_note(LAYER_USER_NAMESPACE);
 }
 
 /* ---- Root directory ---- */
@@ -97,14 +117,17 @@ static void empty_root(void)
 	/* From the middle: stacks grow up on some machines. */
 	pid_t pid = clone(enter_own_descriptors, stack + CHILD_STACK / 2,
 			  CLONE_FS | CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	int status;
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+		sandbox_note(LAYER_ROOT_DIRECTORY);
 	prctl(PR_SET_DUMPABLE, dumpable == 1, 0, 0, 0);
 }
 
 void privileges_drop(void)
 {
 	change_user();
+	if (geteuid() != 0)
+		sandbox_note(LAYER_USER);
 	enter_namespaces();
 	empty_root();
 	privileges_drop_capabilities();

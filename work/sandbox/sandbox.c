@@ -122,7 +122,8 @@ static void enter_ruleset(int ruleset)
 {
 	if (ruleset < 0)
 		return;
-	syscall(SYS_landlock_restrict_self, ruleset, 0);
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) == 0)
+		sandbox_note(LAYER_LANDLOCK);
 	close(ruleset);
 }
 
@@ -159,6 +160,8 @@ static void restrict_calls(enum filter_kind kind)
 	seccomp_release(filter);
 	if (err && prctl(PR_GET_SECCOMP) >= 0)
 		_exit(1);
+	if (!err)
+		sandbox_note(LAYER_SECCOMP);
 }
 
 #else

@@ -15,6 +15,30 @@
 /* The layers of the sandbox that are built in, as text; each holds as far as the kernel has it. */
 const char *sandbox_layers(void);
 
+/* Layers that the kernel, a container or our own rights may refuse; bits of sandbox_held(). */
+enum sandbox_layer {
+	LAYER_USER, /* a user without rights */
+	LAYER_USER_NAMESPACE,
+	LAYER_NETWORK_NAMESPACE,
+	LAYER_ROOT_DIRECTORY, /* an empty one */
+	LAYER_LANDLOCK,
+	LAYER_SECCOMP,
+	SANDBOX_LAYERS,
+};
+
+/* Their names in the file status and in metrics. */
+static const char *const sandbox_layer_words[SANDBOX_LAYERS] = {
+	[LAYER_USER] = "user",
+	[LAYER_USER_NAMESPACE] = "user_namespace",
+	[LAYER_NETWORK_NAMESPACE] = "network_namespace",
+	[LAYER_ROOT_DIRECTORY] = "root_directory",
+	[LAYER_LANDLOCK] = "landlock",
+	[LAYER_SECCOMP] = "seccomp",
+};
+
+/* Those that this process has entered, a bit each. */
+unsigned sandbox_held(void);
+
 /* Makes the process die with @parent, at once if that has exited already. */
 void sandbox_die_with(pid_t parent);
 

@@ -7,6 +7,9 @@
 #include <seccomp.h>
 #include <stdint.h>
 
+/* Notes that this process has entered @layer, an enum sandbox_layer. */
+void sandbox_note(unsigned layer);
+
 /* ---- System calls (call_filter.c) ---- */
 
 /*

@@ -55,6 +55,7 @@ void child_forget_program(void)
 }
 
 static atomic_int start_error; /* see child_start_error() */
+static atomic_uint layers;     /* see child_layers() */
 
 void child_note_start(int err)
 {
@@ -357,12 +358,28 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 
 int child_try(const char *program, int stop_fd, struct gsym_diag *diag)
 {
-	const struct child_order order = {.program = program, .mode = "scan", .stop_fd = stop_fd};
+	const struct child_order order = {.program = program, .mode = "check", .stop_fd = stop_fd};
+	union worker_message msg;
 	struct child child;
 	int err = child_start(&order, &child, diag);
-	if (!err)
-		child_finish(&child, NULL);
-	return err;
+	if (err)
+		return err;
+	int got = child_receive(&child, stop_fd, monotonic_ms() + READY_TIME_MS, &msg);
+	char end[CHILD_END_SIZE];
+	child_end_text(child_finish(&child, NULL), end);
+	if (got == -ECANCELED)
+		return diag_set(diag, got, "the daemon is shutting down");
+	if (got == 1 && msg.head.type == WORKER_READY) {
+		atomic_store(&layers, msg.ready.layers);
+		return 0;
+	}
+	child_note_start(-ECHILD);
+	return diag_set(diag, -ECHILD, "the worker '%s' %s before it was in its sandbox", program, end);
+}
+
+unsigned child_layers(void)
+{
+	return atomic_load(&layers);
 }
 
 /* ---- Whose fault it is that a worker has failed ---- */

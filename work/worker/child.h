@@ -25,7 +25,7 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode;     /* "convert", "scan", "fetch", "store", "zygote" or "swift" */
+	const char *mode;     /* "convert", "scan", "fetch", "store", "zygote", "swift" or "check" */
 	const int *fds;       /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
 	size_t n_fds;         /* at most 4 */
 	int stop_fd;          /* becomes readable when the daemon ends */
@@ -51,8 +51,11 @@ void child_forget_program(void);
  */
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 
-/* Starts a worker that has nothing to do, and ends it: the results of child_start(). */
+/* Starts a worker that only enters its sandbox, and notes which layers hold: the results of child_start(). */
 int child_try(const char *program, int stop_fd, struct gsym_diag *diag);
+
+/* The layers of the last one: sandbox_held(). */
+unsigned child_layers(void);
 
 /*
  * The negative errno with which the last start of a worker failed, -ECHILD if it gave no answer; 0: it is

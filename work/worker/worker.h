@@ -70,7 +70,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 21,
+	WORKER_PROTOCOL = 22,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -327,6 +327,7 @@ struct worker_ready {
 	struct worker_header head;
 	uint32_t protocol; /* WORKER_PROTOCOL */
 	int32_t pid;       /* of a worker that was forked, as its client knows it; else 0 */
+	uint32_t layers;   /* sandbox_held() of a worker of the mode "check", which says it twice; else 0 */
 };
 
 /* The attached descriptor is the socket of the worker to be forked. */

@@ -150,7 +150,8 @@ TEST(of_the_daemon)
 		"cache_files{mount=\"/m\"} 183", "cache_in_memory{mount=\"/m\"} 1",
 		"cache_memory_bytes{mount=\"/m\"} 184", "start_time_seconds{mount=\"/m\"} 185",
 		"scan_completed_time_seconds{mount=\"/m\"} 161", "source_emptied{mount=\"/m\"} 1",
-		"worker_failing{mount=\"/m\"} 0", "waiting_seconds{mount=\"/m\"} 0.000");
+		"worker_failing{mount=\"/m\"} 0", "sandbox_layer{mount=\"/m\",layer=\"landlock\"} 0",
+		"openat2{mount=\"/m\"} 1", "waiting_seconds{mount=\"/m\"} 0.000");
 	SAMPLES("histogram", "lookup_seconds_bucket{mount=\"/m\",tier=\"fragment\",le=\"0.001\"} 0",
 		"lookup_seconds_bucket{mount=\"/m\",tier=\"fragment\",le=\"0.01\"} 1",
 		"lookup_seconds_bucket{mount=\"/m\",tier=\"fragment\",le=\"+Inf\"} 2",

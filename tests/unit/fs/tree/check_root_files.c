@@ -33,7 +33,7 @@ static void says(const char *text)
 }
 
 /* What is said of files before and after the lines that a case is about. */
-#define WORKER   "worker\tstarts\n"
+#define WORKER   "worker\tstarts\nsandbox\tnone\n"
 #define NO_FILES "skipped\t0\ntruncated\t0\nnot_entered\t0\n"
 
 static int set_up(void **state)
