@@ -265,9 +265,8 @@ bool place_to_ask(const struct context *context, uint64_t n, struct convert_addr
 	case SPACE_LINK: ret->origin = ADDRESS_LINKED; break;
 	case SPACE_RVA: ret->origin = ADDRESS_FROM_BASE; break;
 	case SPACE_RUNTIME:
-		if (n < context->load)
+		if (!context_distance(context, n, &n))
 			return false;
-		n -= context->load;
 		ret->origin = ADDRESS_FROM_BASE;
 		break;
 	case SPACE_FILE: ret->origin = ADDRESS_IN_FILE; break;

@@ -97,6 +97,8 @@ TREE = [
     ("cat %s/0x1010.json | head -c 20" % T, '{{"Address":"0x1010",'),
     ("cat %s/%s.json %s/%s.tsv | cut -c -14" % (M, AT, M, AT), '{{"Address":"0x\n0x100001008\t0\t\n0x100001008\t1\t\n'),
     ("cat %s/base/0x10005d000/0x10005e008" % M, MAIN),
+    ("cat %s/base/0x10005d000/0xb40000010005e008 %s/base/0x10005d000/ra/0x001500010005e009" % (M, M), MAIN * 2),  # with tags
+    ("cat %s/base/0x10005d000/0xffff00010005e008 2>&1 | grep -c '%s'" % (M, NO_FILE), "1\n"),
     ("cat {e}/base/0x7f0000000000/{u} | cmp - {e}/{a} && echo same", "same\n"),
     ("cat %s/base/0x5000/0x6010" % T, FRAMES),
     ("ls %s/base/0x5000/0x4010 %s/base 2>&1 | grep -c '%s'" % (T, T, NO_FILE), "1\n"),

@@ -111,7 +111,7 @@ bool context_to_link(const struct context *context, const struct address_map *ma
 	case SPACE_SYMBOL: /* a link-time address since the symbol was looked up */
 	case SPACE_LINK: *ret = address_from_usual_base(n, map->relative_end); break;
 	case SPACE_RUNTIME:
-		if (n < context->load || __builtin_add_overflow(n - context->load, map->base, ret))
+		if (!context_distance(context, n, &n) || __builtin_add_overflow(n, map->base, ret))
 			return false;
 		break;
 	case SPACE_RVA:

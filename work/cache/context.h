@@ -57,6 +57,19 @@ bool context_parse_place(const char *path, size_t size, size_t *ret_id_size, str
  */
 bool context_enter(struct context *context, const char *name);
 
+/*
+ * The distance of the runtime address @n from where the image is loaded; false if it is below. An image that
+ * is loaded below 2^48 ends there, so that other upper bits than a kernel's are a tag: of pointer
+ * authentication, of memory, or of the top byte.
+ */
+static inline bool context_distance(const struct context *context, uint64_t n, uint64_t *ret)
+{
+	if (n >> 48 != 0xffff && !(context->load >> 48))
+		n &= (1ULL << 48) - 1;
+	*ret = n - context->load;
+	return n >= context->load;
+}
+
 /* The link-time address of @n; of a return address, one byte before it. False when there is none. Pure. */
 bool context_to_link(const struct context *context, const struct address_map *map, uint64_t n, uint64_t *ret);
 
