@@ -1,16 +1,29 @@
 #!/usr/bin/env python3
 """Examples that ask for addresses or read tables."""
 
+import contextlib
+import functools
+import http.server
 import json
 import os
+import pathlib
 import re
 import subprocess
+import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from example_test import CC, EXAMPLES, GSYM, LIMIT, ExampleTest, main, masked, run, shown, wait_until
+from lib.store_servers import free_port
 
 C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
 
 
 class BatchTest(ExampleTest):
@@ -134,10 +147,19 @@ class BatchTest(ExampleTest):
         self.assertIn("nothing: no metrics\n", err)
         self.assertEqual(os.listdir(directory), [name])
 
+    def metrics(self):
+        """Those of a mount with a store, which is the second one here."""
+        fleet = os.path.join(self.dir, "fleet")
+        if not os.path.isdir(fleet):
+            os.mkdir(fleet)
+            os.mkdir(fleet + "-store")
+            self.mount(f"shared={fleet}-store", mnt=fleet, cache=fleet + "-cache", log=fleet + ".log").wait_scanned()
+        return self.read("metrics", mnt=fleet)
+
     def test_grafana_dashboard(self):
         """Each expression asks for metrics and labels that there are, and each metric of the daemon's work is shown."""
         dashboard = json.loads((EXAMPLES / "grafana-dashboard.json").read_text())
-        samples = dict.fromkeys(re.findall(r"(?m)^(gsymfs_\w+)\{(.*)\}", self.read("metrics")))
+        samples = dict.fromkeys(re.findall(r"(?m)^(gsymfs_\w+)\{(.*)\}", self.metrics()))
         labels = {}
         for name, given in samples:
             labels.setdefault(name, set()).update(re.findall(r"(\w+)=", given))
@@ -145,9 +167,51 @@ class BatchTest(ExampleTest):
         for expression in expressions:
             name = re.search(r"gsymfs_\w+", expression)[0]
             self.assertIn(name, labels, expression)
-            wanted = set(re.findall(r"(\w+)=~", expression)) | set("".join(re.findall(r"by \((.*?)\)", expression)).split())
+            wanted = set(re.findall(r"(\w+)=~", expression)) | set(re.findall(r"\w+", "".join(re.findall(r"by \((.*?)\)", expression))))
             self.assertLessEqual(wanted, labels[name], expression)
         self.assertGreater(len(expressions), 15)
+
+    def test_prometheus(self):
+        """A Prometheus that has the alerts and our metrics finds each rule healthy, and samples for each expression."""
+        self.need("promtool")
+        for argv in (["check", "rules", "prometheus-alerts.yaml"], ["test", "rules", "prometheus-alerts.test.yaml"]):
+            done = subprocess.run(["promtool", *argv], cwd=EXAMPLES, capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        files = pathlib.Path(self.dir, "metrics")
+        files.mkdir()
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=files))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        config = pathlib.Path(self.dir, "prometheus.yml")
+        config.write_text("global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+                          f"rule_files: [{EXAMPLES}/prometheus-alerts.yaml]\nscrape_configs:\n"
+                          f"- {{job_name: gsymfs, metrics_path: /gsymfs.prom, static_configs: [{{targets: ['127.0.0.1:{server.server_port}']}}]}}\n")
+        port = free_port()
+        process = subprocess.Popen([self.need("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={self.dir}/tsdb",
+                                    f"--web.listen-address=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+        def ask(path, **parameters):
+            pathlib.Path(files, "gsymfs.new").write_text(self.metrics())
+            os.replace(files / "gsymfs.new", files / "gsymfs.prom")
+            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}") as answer:
+                    return json.load(answer)["data"]
+            time.sleep(0.1)
+            return None
+
+        def rules():
+            groups = (ask("rules") or {"groups": []})["groups"]
+            found = [rule for group in groups for rule in group["rules"]]
+            return found if found and all(rule["health"] != "unknown" for rule in found) else None
+
+        self.assertEqual({rule["health"] for rule in wait_until(rules, "the evaluation of the rules")}, {"ok"})
+        dashboard = (EXAMPLES / "grafana-dashboard.json").read_text().replace("$mount", ".*")
+        for expression in [target["expr"] for panel in json.loads(dashboard)["panels"] for target in panel["targets"]]:
+            with self.subTest(expression):
+                wait_until(lambda: (ask("query", query=expression) or {}).get("result"), "samples")
 
     def test_library_programs(self):
         self.need("pkg-config")
