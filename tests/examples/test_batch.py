@@ -177,6 +177,9 @@ class BatchTest(ExampleTest):
         for argv in (["check", "rules", "prometheus-alerts.yaml"], ["test", "rules", "prometheus-alerts.test.yaml"]):
             done = subprocess.run(["promtool", *argv], cwd=EXAMPLES, capture_output=True, text=True, timeout=LIMIT)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        alerts = re.findall(r"alert: (\w+)", (EXAMPLES / "prometheus-alerts.yaml").read_text())
+        runbook = re.findall(r"(?m)^\| (Gsymfs\w+) \|", (EXAMPLES.parent / "docs/operations.md").read_text())
+        self.assertEqual(runbook, alerts)
         files = pathlib.Path(self.dir, "metrics")
         files.mkdir()
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=files))
