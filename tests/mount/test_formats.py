@@ -26,12 +26,13 @@ class FormatsTest(MountTest):
 
     def convert_all(self, *raised):
         """The words in status of the formats that a daemon converts whose readers @raised have another revision."""
-        programs = {}
+        programs, other = {}, {}
         for name, path in (("gsymfs", mount_harness.GSYMFS), ("gsym", mount_harness.GSYM)):
             data = contents(path)
             for reader in raised:
                 self.assertEqual(len(re.findall(rb"%s=\d+\0" % reader.encode(), data)), 1, reader)
                 data = re.sub(rb"%s=\d+\0" % reader.encode(), lambda m: m[0][:-2] + bytes([m[0][-2] ^ 1, 0]), data)
+                other[reader] = re.search(rb"%s=(\d+)\0" % reader.encode(), data)[1].decode()
             programs[name] = os.path.join(self.dir, name)
             if os.path.exists(programs[name]):
                 os.unlink(programs[name])
@@ -48,7 +49,7 @@ class FormatsTest(MountTest):
             if int(self.status(row.id)["conversions"]):
                 made.add(row.word)
         for reader in raised:
-            self.assertRegex(self.read("metrics"), r'converter_revision\{.*reader="%s"\} 0\n' % reader)
+            self.assertRegex(self.read("metrics"), r'converter_revision\{.*reader="%s"\} %s\n' % (reader, other[reader]))
         self.assertEqual(daemon.stop(), 0)
         return made
 
