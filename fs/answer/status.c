@@ -156,7 +156,7 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 	kv_text(kv, "kind", facts.kind);
 	kv_text(kv, "arch", facts.arch);
 	sources(kv, answers, rev);
-	kv_text(kv, "converter", convert_revision(rev->source.kind, rev->binary.kind, revision));
+	kv_text(kv, "revision", convert_revision(rev->source.kind, rev->binary.kind, revision));
 	other_ids(kv, rev);
 	ambiguous(kv, answers, rev);
 	fragments(kv, answers, rev);

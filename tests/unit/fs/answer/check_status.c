@@ -116,13 +116,13 @@ TEST(lines)
 	convert_revision(IMAGE_ELF, IMAGE_ELF, revision);
 	snprintf(want, sizeof(want),
 		 "state\tcold\nid\t" ID "\nkind\telf\narch\tx86_64\nsource\t/src/debug\ndebug\tdwarf\n"
-		 "binary\t/src/program\nconverter\t%s\nconversions\t0\n",
+		 "binary\t/src/program\nrevision\t%s\nconversions\t0\n",
 		 revision);
 	expect_of(ID, false, want);
 	snprintf(want, sizeof(want),
 		 "{\"state\":\"cold\",\"id\":\"" ID "\",\"kind\":\"elf\",\"arch\":\"x86_64\","
 		 "\"source\":\"/src/debug\",\"debug\":\"dwarf\",\"binary\":\"/src/program\","
-		 "\"converter\":\"%s\",\"conversions\":0}\n",
+		 "\"revision\":\"%s\",\"conversions\":0}\n",
 		 revision);
 	expect_of(ID, true, want);
 	struct revision *rev = current(*state);
