@@ -363,8 +363,10 @@ static int64_t oldest_call(struct tree *tree, int64_t now) REQUIRES(&tree->image
 	const struct revision *rev;
 	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++)
 		oldest = calls_oldest(&rev->waiters, oldest);
-	mutex_assert_held(&images->lock); /* the same */
-	return tree->remote ? remote_oldest(tree->remote, oldest) : oldest;
+	if (!tree->remote)
+		return oldest;
+	mutex_assert_held(&tree->remote->images->lock); /* the same */
+	return remote_oldest(tree->remote, oldest);
 }
 
 static void work(struct exposition *out, struct tree *tree)
