@@ -370,13 +370,22 @@ static bool postpone(struct queue *queue, struct revision *rev, struct share_tur
 	return added;
 }
 
+/* Makes a request whose failure is logged unless the last one was the same. */
+static void request_conversion(struct queue *queue, struct revision *rev, struct convert_request *ret)
+{
+	revision_request(rev, ret);
+	mutex_lock(&queue->images->lock);
+	ret->told = rev->told;
+	mutex_unlock(&queue->images->lock);
+}
+
 /* @turn: of the last attempt, or NULL. False if another host converts the image. */
 static bool convert_image(struct queue *queue, struct revision *rev, struct share_turn *turn)
 {
 	struct outcome outcome;
 	struct convert_request request;
 	struct asker asker = {queue, rev};
-	revision_request(rev, &request);
+	request_conversion(queue, rev, &request);
 	request.asked = list_asked;
 	request.fragment = offer_fragment;
 	request.asker = &asker;
@@ -470,7 +479,7 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 	struct converter converter = *queue->converter;
 	converter.threads = 1;
 	converter.slots = NULL; /* it is stopped when a slot is wanted */
-	revision_request(rev, &request);
+	request_conversion(queue, rev, &request);
 	request.worker = set_idle_worker;
 	request.stop_fd = &queue->idle.cancel_fd;
 	bool there = queue->work.find(&converter, &request, rev->gsym_size != 0, &outcome);

@@ -351,7 +351,6 @@ void revision_request(struct revision *rev, struct convert_request *ret)
 		.progress = set_progress,
 		.worker = set_worker,
 		.user = rev,
-		.told = rev->told,
 	};
 }
 

@@ -68,7 +68,8 @@ void revision_renew(struct images *images, struct revision *rev) REQUIRES(&image
 
 /*
  * Fills @ret with what to convert for the revision, and with callbacks that record progress and worker in it.
- * Everything in @ret is borrowed from the revision.
+ * Everything in @ret is borrowed from the revision. What it was told of is not there: another thread may be
+ * settling a conversion while this one asks for fragments.
  */
 void revision_request(struct revision *rev, struct convert_request *ret);
 
