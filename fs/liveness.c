@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "fs/sys/mountpoint.h"
+#include "gsym/base/vec.h"
 #include "work/os/monotonic.h"
 #include "work/os/thread.h"
 
@@ -28,7 +29,7 @@ enum {
 
 extern char **environ;
 
-/* What the child has found. */
+/* Holds what the child has found. */
 struct heard {
 	int error;        /* errno, or 0 */
 	char status[256]; /* the first lines of the file status */
@@ -133,7 +134,7 @@ static enum liveness run_check(const struct watchdog *watchdog)
 	posix_spawnattr_t attr;
 	sigset_t none;
 	pid_t pid;
-	int status;
+	int status = 0; /* it stays so where SIGCHLD is ignored, and nothing can be waited for */
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
@@ -162,7 +163,7 @@ static void *feed(void *arg)
 	const struct watchdog *watchdog = arg;
 	do {
 		enum liveness result = run_check(watchdog);
-		if (result < sizeof(words) / sizeof(*words) && words[result])
+		if (result < ARRAY_SIZE(words) && words[result])
 			service_notify(words[result]);
 	} while (!stops_within(watchdog, watchdog->interval_ms));
 	return NULL;
