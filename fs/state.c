@@ -123,10 +123,10 @@ void state_log_end(const struct gsymfs *fs)
 	uint64_t all = sum_of(m->conversions, CONVERSION_RESULTS),
 		 ok = atomic_load(&m->conversions[CONVERSION_OK]);
 	log_info(&fs->log,
-		 "ends after %" PRIu64 " s: %" PRIu64 " lookups, %" PRIu64 " lines of q, %" PRIu64
+		 "ends after %lld s: %" PRIu64 " lookups, %" PRIu64 " lines of q, %" PRIu64
 		 " addresses in logs; %" PRIu64 " conversions in %.1f s, %" PRIu64 " of them failed, %" PRIu64
 		 " crashed; %" PRIu64 " images from the cache",
-		 (uint64_t)(time(NULL) - fs->tree.mounted_at.tv_sec), sum_of(m->lookups, LOOKUP_RESULTS),
+		 (long long)(time(NULL) - fs->tree.mounted_at.tv_sec), sum_of(m->lookups, LOOKUP_RESULTS),
 		 atomic_load(&m->batch_addresses), sum_of(m->log_addresses, LOOKUP_RESULTS), all,
 		 (double)atomic_load(&m->conversion_ms) / 1e3,
 		 all - ok - atomic_load(&m->conversions[CONVERSION_REPLACED]),

@@ -314,7 +314,8 @@ static void shared(struct exposition *out, const struct converter *c)
 static void gauges(struct exposition *out, struct tree *tree)
 {
 	const struct metrics *m = tree->metrics;
-	const int64_t completed = atomic_load(&m->scan_completed), now = time(NULL);
+	const int64_t completed = atomic_load(&m->scan_completed);
+	const int64_t age = time(NULL) - (completed ? completed : tree->mounted_at.tv_sec);
 	const struct {
 		const char *name, *help;
 		uint64_t value;
@@ -325,7 +326,7 @@ static void gauges(struct exposition *out, struct tree *tree)
 		 "When the last complete scan ended, in seconds since the epoch; 0: none has.",
 		 (uint64_t)completed},
 		{"scan_completed_age_seconds", "How long ago that was, or the mount if none has.",
-		 (uint64_t)(now - (completed ? completed : tree->mounted_at.tv_sec))},
+		 age < 0 ? 0 : (uint64_t)age}, /* the clock may have been set back */
 		{"source_emptied", "Whether the last complete scan found no image, and one before did.",
 		 atomic_load(&m->source_emptied)},
 		{"cache_in_memory", "Whether the cache cannot be written to, and memory is used instead.",
@@ -355,7 +356,7 @@ static void scans(struct exposition *out, const struct metrics *m)
 	single(out, "scanned_files_total", "counter", "Files they met.", load(&m->scanned_files));
 }
 
-/* When the call began that waits for longest. */
+/* Returns when the call began that waits for longest, of monotonic_us(); @now if none does. */
 static int64_t oldest_call(struct tree *tree, int64_t now) REQUIRES(&tree->images->lock)
 {
 	struct images *images = tree->images;
