@@ -334,10 +334,10 @@ static bool answer_early(void *user, const struct lookup_image *image)
 	for (; !err && n < lookup->queries.n && is_certain(lookup, lookup->queries.v[n].given); n++) {
 		struct batch_query *query = &lookup->queries.v[n];
 		query->addr = query->given; /* as linked: those that have a load address wait */
-		if (lookup->are_operands)
-			print_heading(lookup);
-		if (lookup->are_operands)
-			err = answer(lookup, query->given);
+		if (!lookup->are_operands)
+			continue;
+		print_heading(lookup);
+		err = answer(lookup, query->given);
 	}
 	if (!err && !lookup->are_operands)
 		err = append_lines(lookup, n);
@@ -373,8 +373,7 @@ static size_t list_asked(const struct lookup_command *lookup, struct convert_add
 	return lookup->queries.n;
 }
 
-/* Opens the current file if it is pending, unless that has answered everything. False after an error message.
- */
+/* Opens the current file if it is pending and has not answered all early. False after an error message. */
 static bool open_pending(struct lookup_command *lookup)
 {
 	struct lookup_file *file = lookup->file;

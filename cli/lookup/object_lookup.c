@@ -374,10 +374,9 @@ static _Noreturn void convert_rest(const struct object *object, const struct cac
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
 	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
-	/* It is no reason why a file system could not be unmounted; only --cache may be relative. */
-	bool has_moved = *cache->path == '/' && chdir("/") == 0;
-	int is_nice = nice(REST_NICE);
-	(void)has_moved, (void)is_nice;
+	if (*cache->path == '/')
+		(void)!chdir("/"); /* so that the file system of the command can be unmounted */
+	(void)!nice(REST_NICE);
 	open_stoppable(&rest, &image);
 	_exit(STATUS_OK);
 }

@@ -33,8 +33,8 @@ struct module_table {
 	const struct symbolizer_options *options;
 	VEC(struct symbol_module *) list;
 	/*
-	 * Of the query that opens a file: fills @ret with the addresses in it that are waited for, and
-	 * answers them by a module that has what is certain about them and is gone after the call; see struct
+	 * asked() fills @ret with the addresses that are waited for in the file that @query opens. early()
+	 * answers them by a module that has what is certain about them and is gone after the call: see struct
 	 * object_options.
 	 */
 	size_t (*asked)(void *user, const struct symbol_query *query,
