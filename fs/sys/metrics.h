@@ -15,7 +15,7 @@
 /* Answers to names of addresses and symbols, and to addresses in logs. */
 enum lookup_result { LOOKUP_FOUND, LOOKUP_UNKNOWN, LOOKUP_ERROR, LOOKUP_RESULTS };
 
-/* What answered a name of an address or symbol: what the call waited for last. */
+/* Names what answered an address or a symbol: what the call waited for last. */
 enum lookup_tier {
 	TIER_CACHE,      /* the open image, or its file in the cache */
 	TIER_FRAGMENT,   /* what is around the address, converted before the whole */
@@ -45,7 +45,7 @@ enum { CONVERSION_BUCKETS = 7, LOOKUP_BUCKETS = 7 };
 
 struct metrics {
 	_Atomic uint64_t lookups[LOOKUP_RESULTS];
-	/* By the first bound that is not below; else the last. */
+	/* Each counts those up to its bound, the last one the rest. */
 	_Atomic uint64_t lookup_times[LOOKUP_TIERS][LOOKUP_BUCKETS + 1];
 	_Atomic uint64_t lookup_us[LOOKUP_TIERS];
 	_Atomic uint64_t batch_addresses;

@@ -70,7 +70,8 @@ static void free_state(XXH3_state_t **state)
 
 /*
  * XXH3 of the size, the beginning, the end and evenly spaced pages between: the file may have gigabytes and
- * be on a remote file system. 0 or a negative errno.
+ * be on a remote file system. Its writer could make another one with the same hash, so it is for files of
+ * trusted writers. 0 or a negative errno.
  */
 static int sampled_hash(int fd, uint64_t size, XXH128_hash_t *ret)
 {

@@ -20,7 +20,7 @@
  */
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
 
-/* Likewise, that it was not allowed to open @path. */
+/* Appends that this process was not allowed to open @path: as inputs_add(). */
 bool inputs_add_denied(struct text_buf *inputs, const char *path);
 
 enum { INPUTS_LINE_SIZE = 4096 + 64 }; /* of a path with what is before it, and its NUL */

@@ -49,7 +49,7 @@ int neighbour_open(const struct search_path *search, const struct file_state *so
  */
 int reopen(int fd);
 
-/* Whether this process may read the file: 0, -EACCES or the errno of opening it. */
+/* Tries if this process may read the file: 0, -EACCES or the errno of opening it. */
 int neighbour_try(const struct search_path *search, const char *name);
 
 /* The current state of the file. Checks no permissions on behalf of users. 0 or a negative errno. */

@@ -1,9 +1,9 @@
 /*
  * convert_revision.h - the revisions of the converter, one for each reader of a format.
  *
- * What a conversion is kept under, in the cache and in a shared store, names the revisions of those readers
- * alone that may have had a part in it. Before it is converted no more is known of a file than its kind; so
- * these are the readers of its row of IMAGE_KINDS.
+ * The name of a conversion in the cache and in a shared store has the revisions of those readers alone that
+ * may have had a part in it. Before it is converted no more is known of a file than its kind; so these are
+ * the readers of its row of IMAGE_KINDS.
  *
  * Raise the revision of a reader, in convert_revision.c, with every change of what is made of some file, be
  * it a fix: only that of the format if files of others stay as they are, else READER_COMMON. Raise

@@ -30,7 +30,7 @@ enum richness {
 #undef RICHNESS_VALUE
 };
 
-/* What reads a part of files, each with a revision of its own (convert_revision.h). */
+/* Names the parts of the converter that have a revision each (convert_revision.h). */
 enum reader {
 	READER_COMMON, /* has a part in all conversions */
 	READER_ELF,
@@ -41,8 +41,7 @@ enum reader {
 	READER_DWARF,
 	READER_GO,
 	READERS,
-	/* Of programs of any format: */
-	READS_CODE = 1 << READER_DWARF | 1 << READER_GO,
+	READS_CODE = 1 << READER_DWARF | 1 << READER_GO, /* have a part in programs of any format */
 };
 
 /*

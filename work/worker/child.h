@@ -67,7 +67,7 @@ void child_note_start(int err);
 /* Likewise, but its WORKER_READY is left to be received. */
 int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 
-/* Whether /proc is mounted, for messages of what needs it. */
+/* Tells if /proc is mounted, for messages of what needs it. */
 bool proc_is_there(void);
 
 /* The sockets of a client and its worker: ret[0] is the client's, and does not block. */

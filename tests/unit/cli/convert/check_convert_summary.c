@@ -1,4 +1,4 @@
-/* What is told of a conversion. */
+/* A conversion tells in its summary what it has found. */
 
 #include "cli/convert/summary.h"
 
